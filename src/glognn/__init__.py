@@ -1,0 +1,76 @@
+"""GloGNN: node classification on graphs whose linked nodes differ."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from glognn.data.npz import read_npz, write_npz
+    from glognn.data.sources import load_data
+    from glognn.data.splits import random_splits
+    from glognn.errors import GloGNNError, InputError, TrainingError
+    from glognn.experiments.folder import load_model
+    from glognn.explain.coefficients import coefficient_rows
+    from glognn.graph.config import GraphConfig
+    from glognn.graph.graph import Graph
+    from glognn.models.glognn import GloGNN, GloGNNPlusPlus
+    from glognn.models.mlp import MLP
+    from glognn.nn.global_homophily import GlobalHomophily
+    from glognn.training.callbacks import Callback
+    from glognn.training.config import TrainingConfig
+    from glognn.training.loop import TrainingResult, train
+
+_HOMES = {
+    "Callback": "glognn.training.callbacks",
+    "GlobalHomophily": "glognn.nn.global_homophily",
+    "GloGNN": "glognn.models.glognn",
+    "GloGNNError": "glognn.errors",
+    "GloGNNPlusPlus": "glognn.models.glognn",
+    "Graph": "glognn.graph.graph",
+    "GraphConfig": "glognn.graph.config",
+    "InputError": "glognn.errors",
+    "MLP": "glognn.models.mlp",
+    "TrainingConfig": "glognn.training.config",
+    "TrainingError": "glognn.errors",
+    "TrainingResult": "glognn.training.loop",
+    "coefficient_rows": "glognn.explain.coefficients",
+    "load_data": "glognn.data.sources",
+    "load_model": "glognn.experiments.folder",
+    "random_splits": "glognn.data.splits",
+    "read_npz": "glognn.data.npz",
+    "train": "glognn.training.loop",
+    "write_npz": "glognn.data.npz",
+}
+
+__all__ = [
+    "MLP",
+    "Callback",
+    "GloGNN",
+    "GloGNNError",
+    "GloGNNPlusPlus",
+    "GlobalHomophily",
+    "Graph",
+    "GraphConfig",
+    "InputError",
+    "TrainingConfig",
+    "TrainingError",
+    "TrainingResult",
+    "coefficient_rows",
+    "load_data",
+    "load_model",
+    "random_splits",
+    "read_npz",
+    "train",
+    "write_npz",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'glognn' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,65 @@
+"""The ``glognn`` command. Importing it, and asking for help, loads no torch."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import glognn
+from glognn.cli import models, train
+from glognn.errors import GloGNNError, InputError
+
+app = typer.Typer(
+    name="glognn",
+    help=(
+        "Node classification on graphs whose linked nodes differ, with GloGNN and GloGNN++.\n\n"
+        "Start with [bold]glognn train[/bold]: it needs no data and takes half a minute. "
+        "[bold]glognn models[/bold] explains every model and setting."
+    ),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("train")(train.command)
+app.command("models")(models.command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"glognn {glognn.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line: one-line errors, exit code 2 for wrong input, 1 for failures, 130 when interrupted."""
+    try:
+        code = app(prog_name="glognn", standalone_mode=False)
+    except InputError as error:
+        code = _fail(str(error), 2)
+    except GloGNNError as error:
+        code = _fail(str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _fail("interrupted.", 130)
+    except Exception as error:
+        # Usage errors come from the parser inside typer, whose class has moved between versions.
+        if not hasattr(error, "format_message"):
+            raise
+        code = _fail(error.format_message(), getattr(error, "exit_code", 2))
+    sys.exit(code or 0)
+
+
+def _fail(message: str, code: int) -> int:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    return code

@@ -1,0 +1,34 @@
+"""``glognn models``: what there is to train, and every setting of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from glognn.cli.options import flag
+from glognn.models.configs import MODELS, find_model
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="A model, to see all its settings.", metavar="[MODEL]")] = None,
+) -> None:
+    """List the models, or explain one with all its settings, allowed values and defaults."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    if name is None:
+        table = Table("model", "what it does", "from", box=None, pad_edge=False, header_style="bold")
+        for config in MODELS.values():
+            table.add_row(config.name, config.summary, config.paper)
+        console.print(table)
+        console.print("\nglognn models MODEL shows a model's settings; glognn train --model MODEL trains it.")
+        return
+    config = find_model(name)
+    console.print(f"[bold]{config.title}[/bold]: {config.summary} ({config.paper})\n")
+    table = Table("flag", "default", "must be", "what it does", box=None, pad_edge=False, header_style="bold")
+    for info in config.infos():
+        table.add_row(flag(info.name), str(info.default), escape(info.rule.describe()), info.help)
+    console.print(table)

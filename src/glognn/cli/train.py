@@ -1,0 +1,171 @@
+"""``glognn train``: one or several models on the splits of a graph, into a run folder."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glognn.cli.options import with_settings
+from glognn.data.sources import resolve_dataset
+from glognn.errors import InputError
+from glognn.experiments.config import RunConfig, resolve
+from glognn.models.configs import MODELS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from glognn.experiments.folder import Report
+    from glognn.experiments.run import LoadedGraph
+
+
+@with_settings
+def command(
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            "--dataset", "-d", help="An embedded dataset (pairs) or a graph file (.npz). [dim]Default: pairs.[/dim]"
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help=f"Model to train ({', '.join(MODELS)}); repeat it to compare several. [dim]Default: glognn++.[/dim]",
+        ),
+    ] = None,
+    splits: Annotated[
+        str | None,
+        typer.Option("--splits", "--split", "-s", help="'all', '3', '0,2,5' or '0-4'. [dim]Default: all.[/dim]"),
+    ] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            "--config",
+            "-c",
+            help="Settings file (TOML), or published:NAME for the authors' settings, such as published:texas. "
+            "Flags override the file.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder. [dim]Default: runs/<time>-<dataset>.[/dim]")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", help="Go on with an interrupted run in this folder; takes no other settings."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")] = False,
+    **settings: Any,
+) -> None:
+    """Train and evaluate.
+
+    Without options: GloGNN++ on an embedded graph, five splits. Everything is kept in a run folder: config.toml
+    (complete settings), report.json (scores, time, versions, machine), curve.csv, model.safetensors and curve.png.
+
+    Examples:
+
+      glognn train --model glognn++ --model glognn --model mlp
+
+      glognn train --dataset graph.npz --alpha 0.3 --num-hops 3 --splits 0 --out runs/mine
+
+      glognn train --resume runs/mine
+    """
+    chosen = {"dataset": dataset, "model": model, "splits": splits, "config": config, "out": out}
+    if resume is not None:
+        extra = [name for name, value in {**chosen, **settings}.items() if value]
+        if extra:
+            raise InputError(
+                f"--resume takes its settings from the run folder. Leave out --{extra[0].replace('_', '-')}."
+            )
+        _train(None, resume, quiet)
+        return
+    configs = resolve(model or [], config, settings, dataset, splits)
+    source = resolve_dataset(configs[0].dataset)
+    configs = [_with_dataset(each, source) for each in configs]
+    stem = Path(source).stem
+    folder = out or Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{stem}"
+    _train(configs, folder, quiet)
+
+
+def _with_dataset(config: RunConfig, dataset: str) -> RunConfig:
+    import dataclasses
+
+    return dataclasses.replace(config, dataset=dataset)
+
+
+def _train(configs: list[RunConfig] | None, folder: Path, quiet: bool) -> None:
+    """Train what ``configs`` say in a new folder, or go on with what the folder holds."""
+    from rich.console import Console
+
+    from glognn.cli.progress import TrainingProgress
+    from glognn.experiments.config import parse_splits
+    from glognn.experiments.folder import find_runs, start_runs
+    from glognn.experiments.run import load_graph, run_splits
+    from glognn.report.curves import plot_curves
+    from glognn.report.summary import summary_table
+
+    console = Console()
+    runs = find_runs(folder) if configs is None else None
+    planned = [config for _, config in runs] if runs is not None else configs or []
+    loaded: dict[tuple[object, ...], LoadedGraph] = {}
+    for each in planned:
+        key = (each.dataset, each.graph, each.training.dtype)
+        if key not in loaded:
+            loaded[key] = load_graph(each)
+    graphs = [loaded[each.dataset, each.graph, each.training.dtype] for each in planned]
+    total = 0
+    for each, graph in zip(planned, graphs, strict=True):
+        numbers = parse_splits(each.splits, graph.graph.num_splits)
+        for split in numbers:
+            graph.graph.check_trainable(split)
+        total += len(numbers)
+    if runs is None:
+        runs = start_runs(folder, planned)
+    if not quiet:
+        _describe(console, graphs[0])
+    reports: list[Report] = []
+    try:
+        with TrainingProgress(console, total, quiet=quiet) as progress:
+            for (child, each), graph in zip(runs, graphs, strict=True):
+                reports.append(
+                    run_splits(child, each, graph, [progress], lambda report: progress.run_done(_line(report)))
+                )
+    except KeyboardInterrupt:
+        console.print(f"Interrupted. Go on with: glognn train --resume {folder}")
+        raise
+    plot_curves(folder, [child for child, _ in runs])
+    console.print()
+    console.print(summary_table(reports))
+    console.print(f"\nRun folder: {folder}")
+
+
+def _describe(console: Console, loaded: LoadedGraph) -> None:
+    facts = loaded.facts
+    homophily = facts["edge_homophily"]
+    known = "unknown" if homophily is None else f"{homophily:.2f}"
+    console.print(
+        f"[bold]{Path(facts['dataset']).stem}[/bold]: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency "
+        f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, edge homophily {known}, "
+        f"{facts['num_isolated']:,} isolated nodes",
+        highlight=False,
+    )
+    edges = facts["edges"]
+    console.print(
+        f"edges: {edges['given']:,} given, {edges['duplicates_merged']:,} repeated ones merged, "
+        f"{edges['reverse_added']:,} reverse ones added, {edges['self_loops_kept']:,} self-loops kept, "
+        f"{edges['self_loops_removed']:,} removed",
+        highlight=False,
+    )
+    console.print(f"splits: {facts['num_splits']}, {facts['splits_origin']}\n", highlight=False)
+
+
+def _line(report: Report) -> str:
+    selected = report["scores"]["selected"]
+    return (
+        f"  {report['config']['model']['name']}, split {report['split']}: test {report['metric']} "
+        f"{100 * selected['test']:.2f} % (validation {100 * selected['val']:.2f} %, epoch {selected['epoch']} of "
+        f"{report['scores']['last']['epoch']}, {report['seconds']:.1f} s)"
+    )

@@ -1,0 +1,13 @@
+"""The errors a user meets. Each message is one line that names the wrong value and what is allowed."""
+
+
+class GloGNNError(Exception):
+    """Base class of every error this package raises on purpose."""
+
+
+class InputError(GloGNNError, ValueError):
+    """A setting, a file or a graph that cannot be used; the command line exits with code 2."""
+
+
+class TrainingError(GloGNNError, RuntimeError):
+    """Training that cannot go on, such as a loss that is not finite; the command line exits with code 1."""

@@ -1,0 +1,89 @@
+"""The run folder, the same everywhere.
+
+``config.toml`` (complete settings), ``report.json``, ``curve.csv``, ``model.safetensors``, while it is under way
+``checkpoint/``, and at the end ``DONE``. A run over several splits is a parent folder with a child ``split-<i>`` for
+each, and a run of several models a folder with a child for each model. Every file is written as a whole; ``DONE``
+comes last; a finished folder is never done again.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from glognn.errors import InputError
+from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
+from glognn.models.base import NodeModel
+from glognn.models.configs import find_model
+from glognn.storage import write_text
+from glognn.training.checkpoint import load_tensors, save_tensors
+
+CONFIG, REPORT, CURVE, MODEL, DONE = "config.toml", "report.json", "curve.csv", "model.safetensors", "DONE"
+CHECKPOINT = Path("checkpoint") / "latest.safetensors"
+
+Report = dict[str, Any]
+
+
+def save_model(path: Path, model: NodeModel[Any]) -> None:
+    """Weights as safetensors, with what is needed to build the model again."""
+    values = {
+        "schema_version": SCHEMA_VERSION,
+        "model": model.config_class.name,
+        "settings": model.config.as_dict(),
+        "in_channels": model.in_channels,
+        "out_channels": model.out_channels,
+        "num_nodes": model.num_nodes,
+    }
+    save_tensors(path, dict(model.state_dict()), values)
+
+
+def load_model(path: str | Path) -> NodeModel[Any]:
+    """A trained model from a run folder, or from its ``model.safetensors``, in evaluation mode on the CPU."""
+    path = Path(path)
+    tensors, values = load_tensors(path / MODEL if path.is_dir() else path)
+    if values.get("schema_version") != SCHEMA_VERSION:
+        found = values.get("schema_version")
+        raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {found!r} instead.")
+    model = find_model(values["model"]).model_class()(
+        values["in_channels"], values["out_channels"], values["num_nodes"], **values["settings"]
+    )
+    model.to(next(iter(tensors.values())).dtype)
+    model.load_state_dict(tensors)
+    return model.eval()
+
+
+def read_report(folder: Path) -> Report:
+    try:
+        report: Report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise InputError(f"'{folder}' has no readable {REPORT}: {error}.") from None
+    return report
+
+
+def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
+    """The runs a folder was started with: itself, or its children when it was started with several models."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise InputError(f"'{folder}' is no run folder: it has no {CONFIG}.")
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    children = [folder / name for name in content["runs"]] if "runs" in content else [folder]
+    return [(child, read_config(child / CONFIG)) for child in children]
+
+
+def start_runs(folder: Path, configs: list[RunConfig]) -> list[tuple[Path, RunConfig]]:
+    """Lay down the folders of new runs, so that they can be resumed whatever happens next."""
+    import tomli_w
+
+    if (folder / CONFIG).exists():
+        raise InputError(f"'{folder}' already holds a run: choose another --out, or go on with --resume {folder}.")
+    if len(configs) == 1:
+        write_text(folder / CONFIG, configs[0].to_toml())
+        return [(folder, configs[0])]
+    runs = [(folder / config.model.name, config) for config in configs]
+    for child, config in runs:
+        write_text(child / CONFIG, config.to_toml())
+    content = {"schema_version": SCHEMA_VERSION, "runs": [config.model.name for config in configs]}
+    write_text(folder / CONFIG, tomli_w.dumps(content))
+    return runs

@@ -1,0 +1,209 @@
+"""From a configuration to finished run folders."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import shutil
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import glognn
+from glognn.data.sources import load_data
+from glognn.data.splits import FRACTIONS, random_splits
+from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
+from glognn.experiments.environment import machine, peak_memory_mib, versions
+from glognn.experiments.folder import (
+    CHECKPOINT,
+    CONFIG,
+    CURVE,
+    DONE,
+    MODEL,
+    REPORT,
+    Report,
+    read_report,
+    save_model,
+)
+from glognn.graph.graph import Graph
+from glognn.graph.homophily import edge_homophily
+from glognn.models.base import NodeModel
+from glognn.storage import write_json, write_text
+from glognn.training.callbacks import Callback
+from glognn.training.checkpoint import Checkpoint
+from glognn.training.devices import DTYPES, resolve_device
+from glognn.training.loop import TrainingResult, train
+
+RANDOM_SPLITS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedGraph:
+    """A prepared graph together with what a record says about it."""
+
+    graph: Graph
+    facts: dict[str, Any]
+
+
+def load_graph(config: RunConfig) -> LoadedGraph:
+    """Load and prepare the dataset of a configuration; a graph without splits gets random ones."""
+    graph = Graph.from_data(load_data(config.dataset), config.graph, dtype=DTYPES[config.training.dtype])
+    origin = "given with the graph"
+    if graph.num_splits == 0:
+        graph = graph.with_masks(random_splits(graph.y, RANDOM_SPLITS))
+        shares = "/".join(f"{100 * fraction:g}" for fraction in FRACTIONS)
+        origin = f"random {shares}, stratified, seed 0 (the graph brings none)"
+    homophily = edge_homophily(graph.adjacency.matrix, graph.y)
+    facts = {
+        "dataset": config.dataset,
+        "fingerprint": graph.fingerprint(),
+        "num_nodes": graph.num_nodes,
+        "num_entries": graph.adjacency.matrix.nnz,
+        "num_isolated": graph.num_isolated,
+        "num_features": graph.num_features,
+        "num_classes": graph.num_classes,
+        "num_labelled": int((graph.y >= 0).sum()),
+        "edge_homophily": None if math.isnan(homophily) else homophily,
+        "edges": asdict(graph.edge_counts),
+        "num_splits": graph.num_splits,
+        "splits_origin": origin,
+    }
+    return LoadedGraph(graph, facts)
+
+
+def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
+    """A new model for a graph, its initial weights decided by the seed alone (not by the device)."""
+    with torch.random.fork_rng([]):
+        torch.manual_seed(config.training.seed)
+        return config.model.model_class().for_graph(graph, config.model)
+
+
+def run_split(
+    folder: Path, config: RunConfig, split: int, loaded: LoadedGraph, callbacks: Iterable[Callback] = ()
+) -> Report:
+    """Train on one split, or go on with it, or just read the report when it is done."""
+    if (folder / DONE).exists():
+        return read_report(folder)
+    config = config.for_split(split)
+    graph = loaded.graph
+    graph.check_trainable(split)
+    device = resolve_device(config.training.device)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    write_text(folder / CONFIG, config.to_toml())
+    model = build_model(config, graph)
+    checkpoint = Checkpoint(
+        folder / CHECKPOINT,
+        interval=config.training.checkpoint_interval,
+        identity=_identity(config, loaded),
+    )
+    result = train(model, graph, split=split, config=config.training, callbacks=callbacks, checkpoint=checkpoint)
+    save_model(folder / MODEL, model)
+    write_text(folder / CURVE, _curve_csv(result.curve))
+    report = _split_report(config, split, loaded, model, result, device)
+    write_json(folder / REPORT, report)
+    write_text(folder / DONE, "")
+    shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
+    return report
+
+
+def run_splits(
+    folder: Path,
+    config: RunConfig,
+    loaded: LoadedGraph,
+    callbacks: Iterable[Callback] = (),
+    on_split_end: Callable[[Report], None] | None = None,
+) -> Report:
+    """Train on every split of a configuration; one split makes a plain run folder, several a parent of them."""
+    splits = parse_splits(config.splits, loaded.graph.num_splits)
+    single = len(splits) == 1
+    if not single:
+        write_text(folder / CONFIG, config.to_toml())
+    reports = []
+    for split in splits:
+        child = folder if single else folder / f"split-{split}"
+        reports.append(run_split(child, config, split, loaded, callbacks))
+        if on_split_end is not None:
+            on_split_end(reports[-1])
+    if single:
+        return reports[0]
+    summary = summarize(config, reports)
+    write_json(folder / REPORT, summary)
+    write_text(folder / DONE, "")
+    return summary
+
+
+def summarize(config: RunConfig, reports: list[Report]) -> Report:
+    """Mean and sample standard deviation over splits."""
+
+    def spread(which: str, name: str) -> dict[str, float | None]:
+        values = [report["scores"][which][name] for report in reports]
+        deviation = statistics.stdev(values) if len(values) > 1 else None
+        return {"mean": statistics.fmean(values), "std": deviation}
+
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "splits",
+        "config": config.tables(),
+        "metric": config.training.metric,
+        "selection": config.training.selection,
+        "splits": [report["split"] for report in reports],
+        "scores": {
+            which: {name: spread(which, name) for name in ("train", "val", "test")}
+            for which in ("selected", "best", "last")
+        },
+        "seconds": sum(report["seconds"] for report in reports),
+        "epochs": sum(report["scores"]["last"]["epoch"] for report in reports),
+        "num_parameters": reports[0]["num_parameters"],
+        "data": reports[0]["data"],
+        "versions": reports[-1]["versions"],
+        "machine": reports[-1]["machine"],
+    }
+
+
+def _split_report(
+    config: RunConfig,
+    split: int,
+    loaded: LoadedGraph,
+    model: NodeModel[Any],
+    result: TrainingResult,
+    device: torch.device,
+) -> Report:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "run",
+        "config": config.tables(),
+        "split": split,
+        "metric": config.training.metric,
+        "selection": config.training.selection,
+        "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
+        "stopped_by": result.stopped_by,
+        "seconds": result.seconds,
+        "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "peak_memory_mib": peak_memory_mib(device),
+        "data": loaded.facts,
+        "versions": versions(),
+        "machine": machine(device),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _curve_csv(curve: list[dict[str, float]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(curve[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(curve)
+    return text.getvalue()
+
+
+def _identity(config: RunConfig, loaded: LoadedGraph) -> str:
+    content = [config.tables(), loaded.facts["fingerprint"], glognn.__version__]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,25 @@
+"""How a graph is prepared: stated settings, kept with every run. Imports no torch."""
+
+from __future__ import annotations
+
+from glognn.settings import Settings, choice, switch
+
+NORMALIZATIONS = ("row", "symmetric", "none")
+
+
+class GraphConfig(Settings):
+    """What is done to the edges and features of a graph before any model sees them."""
+
+    title = "the graph"
+
+    directed: bool = switch(
+        False, "Keep edges in the direction they are given. Otherwise every edge is made to go both ways."
+    )
+    self_loops: str = choice(
+        "keep",
+        "What to do with edges from a node to itself in the data (normalisations add their own).",
+        ("keep", "remove"),
+    )
+    feature_normalization: str = choice(
+        "none", "'row' divides each node's features by the sum of their absolute values.", ("none", "row")
+    )

@@ -1,0 +1,67 @@
+"""How good class scores are. Every metric is a number in [0, 1], larger is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glognn.errors import InputError
+
+Metric = Callable[[Tensor, Tensor], float]
+
+
+def accuracy(logits: Tensor, y: Tensor) -> float:
+    """Share of nodes whose largest score is that of their class."""
+    return float((logits.argmax(dim=1) == y).double().mean())
+
+
+def balanced_accuracy(logits: Tensor, y: Tensor) -> float:
+    """Mean of the classes' shares of nodes found."""
+    from sklearn.metrics import balanced_accuracy_score
+
+    return float(balanced_accuracy_score(y.cpu().numpy(), logits.argmax(dim=1).cpu().numpy()))
+
+
+def macro_f1(logits: Tensor, y: Tensor) -> float:
+    """Mean of the classes' F1 scores."""
+    from sklearn.metrics import f1_score
+
+    predicted = logits.argmax(dim=1).cpu().numpy()
+    return float(f1_score(y.cpu().numpy(), predicted, average="macro", zero_division=0))
+
+
+def roc_auc(logits: Tensor, y: Tensor) -> float:
+    """Area under the ROC curve; with more than two classes, the mean of each class against the rest."""
+    from sklearn.metrics import roc_auc_score
+
+    return _one_against_rest(logits, y, roc_auc_score)
+
+
+def average_precision(logits: Tensor, y: Tensor) -> float:
+    """Area under the precision-recall curve, summed in steps; the mean over classes when there are more than two."""
+    from sklearn.metrics import average_precision_score
+
+    return _one_against_rest(logits, y, average_precision_score)
+
+
+def _one_against_rest(logits: Tensor, y: Tensor, score: Callable[..., float]) -> float:
+    """Binary: the score of class 1. Otherwise the mean over the classes that have members and non-members."""
+    probabilities = torch.softmax(logits.double(), dim=1).cpu().numpy()
+    labels = y.cpu().numpy()
+    classes = [1] if logits.shape[1] == 2 else list(range(logits.shape[1]))
+    counts = np.bincount(labels, minlength=logits.shape[1])
+    usable = [label for label in classes if 0 < counts[label] < labels.size]
+    if not usable:
+        raise InputError(
+            "This metric needs a set with at least 2 classes. "
+            f"Got only class {int(labels[0]) if labels.size else 'none'} instead: choose another metric or split."
+        )
+    return float(np.mean([score(labels == label, probabilities[:, label]) for label in usable]))
+
+
+METRICS: dict[str, Metric] = {
+    metric.__name__: metric for metric in (accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision)
+}

@@ -1,0 +1,126 @@
+"""What the training loop, and a user's own loop, can expect of every model."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from glognn.errors import InputError
+from glognn.graph.adjacency import AdjacencyCache, EdgeCounts
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.graph.sparse import Matrix, SparseMatrix
+from glognn.models.configs import ModelConfig
+
+Inputs = TypeVar("Inputs")
+
+
+@runtime_checkable
+class SharesEncoding(Protocol):
+    """A model whose ``logits`` is ``decode(encode(inputs), inputs)``, where ``encode`` does not depend on dropout.
+
+    The training loop then encodes once for the evaluation after one step and for the next step.
+    """
+
+    def encode(self, inputs: Any) -> Any: ...
+
+    def decode(self, encoded: Any, inputs: Any) -> Tensor: ...
+
+
+@runtime_checkable
+class FollowsEpochs(Protocol):
+    """A model that changes as training goes on: called before each step, with epochs from 1. Nothing is shared then."""
+
+    def on_epoch(self, epoch: int) -> None: ...
+
+
+class NodeModel(nn.Module, Generic[Inputs]):
+    """A classifier of the nodes of one graph.
+
+    ``model(x, edge_index, edge_weight=None)`` gives one row of class scores (logits) per node, as in PyTorch
+    Geometric; the edges are taken as given, and what is made of them is kept for the next call. Loops that run
+    many epochs call :meth:`prepare` once with a :class:`~glognn.graph.graph.Graph` and then :meth:`logits`.
+
+    A model implements :meth:`prepare`, :meth:`logits` and :meth:`reset_parameters`, and may be one that
+    :class:`SharesEncoding` or :class:`FollowsEpochs`.
+
+    Args:
+        in_channels: Number of features (0 for a graph without any).
+        out_channels: Number of classes.
+        num_nodes: Number of nodes; only models with weights for each node need it.
+    """
+
+    config_class: ClassVar[type[ModelConfig]]
+
+    def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
+        super().__init__()
+        self.config = self.config_class.from_mapping(settings)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.num_nodes = num_nodes
+        if out_channels < 1:
+            raise self._error("out_channels", "an integer in the range [1, inf)", out_channels)
+        if in_channels < 0:
+            raise self._error("in_channels", "an integer in the range [0, inf)", in_channels)
+        self._adjacency = AdjacencyCache()
+
+    def _error(self, name: str, allowed: str, value: object) -> InputError:
+        title = self.config.title
+        return InputError(f"The '{name}' parameter of {title} must be {allowed}. Got {value!r} instead.")
+
+    @classmethod
+    def for_graph(cls, graph: Graph, config: ModelConfig) -> Self:
+        """A model of the right size for a graph, in the graph's precision and on its device."""
+        model = cls(graph.num_features, graph.num_classes, graph.num_nodes, **config.as_dict())
+        return model.to(device=graph.adjacency.matrix.device, dtype=graph.adjacency.matrix.dtype)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the model computes the same in training as in evaluation, so that one pass serves both."""
+        return getattr(self.config, "dropout", 0.0) == 0
+
+    def reset_parameters(self) -> None:
+        raise NotImplementedError
+
+    def prepare(self, graph: Graph) -> Inputs:
+        """The constant inputs of the model, made once from a graph."""
+        raise NotImplementedError
+
+    def logits(self, inputs: Inputs) -> Tensor:
+        """Class scores of all nodes, n x classes."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor | None, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return self.logits(self.prepare(self._graph(x, edge_index, edge_weight)))
+
+    def _graph(self, x: Tensor | None, edge_index: Tensor, edge_weight: Tensor | None) -> Graph:
+        """The edges as given, without labels: what ``forward`` needs of a graph."""
+        num_nodes = self.num_nodes if x is None else x.shape[0]
+        if num_nodes is None:
+            raise self._error("num_nodes", "given when there are no features", None)
+        like = next(self.parameters())
+        adjacency = self._adjacency.get(edge_index, edge_weight, num_nodes, like)
+        sparse = x is not None and x.layout != torch.strided
+        return Graph(
+            x=SparseMatrix.from_torch(x, like.dtype) if sparse and x is not None else x,
+            adjacency=adjacency,
+            y=torch.full((num_nodes,), -1, device=like.device),
+            masks={},
+            num_classes=self.out_channels,
+            edge_counts=EdgeCounts(edge_index.shape[1], 0, 0, 0, 0),
+            config=GraphConfig(directed=True),
+        )
+
+    def _features(self, graph: Graph) -> Matrix:
+        """The graph's features, which must be there and as many as the model was built for."""
+        if graph.x is None:
+            raise InputError(f"The graph has no features, and {self.config.title} is set to read them.")
+        if graph.num_features != self.in_channels:
+            raise self._error("in_channels", f"the graph's number of features, {graph.num_features}", self.in_channels)
+        return graph.x
+
+    def _check_num_nodes(self, graph: Graph) -> None:
+        if graph.num_nodes != self.num_nodes:
+            raise self._error("num_nodes", f"the graph's number of nodes, {graph.num_nodes}", self.num_nodes)

@@ -1,0 +1,96 @@
+"""The settings of every model, and the registry. Imports no torch, so that listing them is instant."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from glognn.errors import InputError
+from glognn.nn.config import LayerConfig
+from glognn.settings import Settings, choice, integer, real, suggest
+
+if TYPE_CHECKING:
+    from glognn.models.base import NodeModel
+
+
+class ModelConfig(Settings):
+    """Base of every model's settings.
+
+    ``name`` is the registry key, ``implementation`` the ``module:class`` that is imported when a model is built.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str]
+    implementation: ClassVar[str]
+
+    @classmethod
+    def model_class(cls) -> type[NodeModel[Any]]:
+        module, _, attribute = cls.implementation.partition(":")
+        found: type[NodeModel[Any]] = getattr(import_module(module), attribute)
+        return found
+
+
+class GloGNNConfig(LayerConfig, ModelConfig):
+    title = "GloGNN"
+    name = "glognn"
+    summary = "Every node as a signed combination of all nodes, in closed form"
+    paper = "Li et al., ICML 2022"
+    implementation = "glognn.models.glognn:GloGNN"
+
+    num_layers: int = integer(2, "How often the closed-form layer is applied.", low=1, high=64)
+    alpha: float = real(
+        0.5,
+        "Weight of the adjacency in the initial embedding, 1 - alpha that of the features; 0 and 1 leave the "
+        "other out entirely.",
+        low=0,
+        high=1,
+    )
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    num_encoder_layers: int = integer(
+        2, "Linear maps from the inputs to the initial embedding (the large-scale settings use 3).", low=1, high=8
+    )
+    fusion: str = choice(
+        "hidden",
+        "Where features and adjacency are added: after the first linear map, or after a network for each.",
+        ("hidden", "output"),
+    )
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
+class GloGNNPlusPlusConfig(GloGNNConfig):
+    title = "GloGNN++"
+    name = "glognn++"
+    summary = "GloGNN with a learnable weight for each column of the embedding"
+    implementation = "glognn.models.glognn:GloGNNPlusPlus"
+
+    coefficient: str = choice(
+        "exact",
+        "'exact' minimises the paper's objective; 'released' is the authors' code, which leaves the weights out "
+        "of the inverse.",
+        ("exact", "released"),
+    )
+
+
+class MLPConfig(ModelConfig):
+    title = "MLP"
+    name = "mlp"
+    summary = "A network on the features alone: what the graph must beat"
+    paper = "Rosenblatt, 1958; Rumelhart et al., 1986"
+    implementation = "glognn.models.mlp:MLP"
+
+    num_layers: int = integer(2, "Linear maps from the features to the classes.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
+MODELS: dict[str, type[ModelConfig]] = {
+    config.name: config for config in (GloGNNPlusPlusConfig, GloGNNConfig, MLPConfig)
+}
+
+
+def find_model(name: str) -> type[ModelConfig]:
+    """The settings class of a model by its name."""
+    if name not in MODELS:
+        raise InputError(f"There is no model '{name}'.{suggest(name, MODELS)}")
+    return MODELS[name]

@@ -1,0 +1,145 @@
+"""GloGNN and GloGNN++.
+
+Li, Zhu, Cheng, Shan, Luo, Li and Qian: Finding Global Homophily in Graph Neural Networks When Meeting
+Heterophily, ICML 2022.
+
+    H0   = (1 - alpha) MLP_1(X) + alpha MLP_2(A)                 (or fused at the hidden layer, as released)
+    H    = layer(... layer(layer(H0, H0), H0) ..., H0)           num_layers times, one lambda and one S for all
+    class scores = H
+
+The layer is :class:`~glognn.nn.global_homophily.GlobalHomophily`. Deviations from the released code: the graph
+enters only the branches that use it, nothing n x n is computed (the released GloGNN++ builds and drops an n x n
+inverse in every pass), there is no dropout on the input that is then overwritten, and float32 is the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from glognn.errors import InputError
+from glognn.graph.graph import Graph
+from glognn.graph.sparse import Matrix
+from glognn.models.base import NodeModel
+from glognn.models.configs import GloGNNConfig, GloGNNPlusPlusConfig
+from glognn.nn.encoder import Encoder
+from glognn.nn.global_homophily import GlobalHomophily
+from glognn.nn.hops import ADJACENCY, Operators
+from glognn.settings import configured_by
+
+FEATURES = "features"
+
+
+@dataclass(frozen=True, eq=False)
+class GloGNNInputs:
+    """Inputs of the encoder and operators of the hops, by name."""
+
+    matrices: Mapping[str, Matrix]
+    operators: Operators
+
+
+@configured_by(GloGNNConfig)
+class GloGNN(NodeModel[GloGNNInputs]):
+    """GloGNN: a node is represented by a signed linear combination of all nodes of the graph.
+
+    >>> model = GloGNN(data.num_features, num_classes, data.num_nodes, alpha=0.3)
+    >>> logits = model(data.x, data.edge_index)
+
+    With alpha = 0 the adjacency has no weights in the encoder and ``num_nodes`` is not needed; with alpha = 1
+    the features are not read and may be missing. Cost of a pass: O((nnz(X) + nnz(A)) hidden) for the encoder and
+    O(layers (hops nnz(A) c + n c^2)) for the layers, with c classes.
+
+    Args:
+        in_channels: Number of features.
+        out_channels: Number of classes.
+        num_nodes: Number of nodes; needed when alpha > 0.
+    """
+
+    config: GloGNNConfig
+    config_class = GloGNNConfig
+
+    def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
+        super().__init__(in_channels, out_channels, num_nodes, **settings)
+        config = self.config
+        if config.alpha > 0 and num_nodes is None:
+            raise self._error("num_nodes", "given when alpha > 0 (the adjacency has weights for each node)", None)
+        self.encoder = Encoder(
+            {FEATURES: in_channels, ADJACENCY: num_nodes or 0},
+            {FEATURES: 1 - config.alpha, ADJACENCY: config.alpha},
+            hidden_channels=config.hidden_channels,
+            out_channels=out_channels,
+            num_layers=config.num_encoder_layers,
+            fusion=config.fusion,
+            dropout=config.dropout,
+        )
+        self.layer = GlobalHomophily(
+            out_channels,
+            coefficient=self._coefficient(),
+            num_hops=config.num_hops,
+            beta1=config.beta1,
+            beta2=config.beta2,
+            gamma=config.gamma,
+            normalization=config.normalization,
+        )
+
+    def _coefficient(self) -> str:
+        return "plain"
+
+    def reset_parameters(self) -> None:
+        self.encoder.reset_parameters()
+        self.layer.reset_parameters()
+
+    def prepare(self, graph: Graph) -> GloGNNInputs:
+        matrices: dict[str, Matrix] = {}
+        if FEATURES in self.encoder.weights:
+            if graph.x is None:
+                raise InputError(
+                    f"The 'alpha' parameter of {self.config.title} must be 1.0 for a graph without features. "
+                    f"Got {self.config.alpha} instead."
+                )
+            matrices[FEATURES] = self._features(graph)
+        if ADJACENCY in self.encoder.weights:
+            self._check_num_nodes(graph)
+            matrices[ADJACENCY] = graph.adjacency.normalized(self.config.normalization)
+        uses_hops = self.layer.hops is not None
+        operators = {ADJACENCY: graph.adjacency.normalized(self.config.normalization)} if uses_hops else {}
+        return GloGNNInputs(matrices, operators)
+
+    def encode(self, inputs: GloGNNInputs) -> tuple[Tensor, ...]:
+        return self.encoder.encode(inputs.matrices)
+
+    def decode(self, encoded: tuple[Tensor, ...], inputs: GloGNNInputs) -> Tensor:
+        return self._layers(self.encoder.decode(encoded), inputs)[-1]
+
+    def logits(self, inputs: GloGNNInputs) -> Tensor:
+        return self.decode(self.encode(inputs), inputs)
+
+    def embeddings(self, inputs: GloGNNInputs) -> list[Tensor]:
+        """H0 and the output of every layer."""
+        return self._layers(self.encoder(inputs.matrices), inputs)
+
+    def _layers(self, H0: Tensor, inputs: GloGNNInputs) -> list[Tensor]:
+        outputs = [H0]
+        for _ in range(self.config.num_layers):
+            outputs.append(self.layer(outputs[-1], H0, inputs.operators))
+        return outputs
+
+
+@configured_by(GloGNNPlusPlusConfig)
+class GloGNNPlusPlus(GloGNN):
+    """GloGNN++: GloGNN with a learnable weight for each column of the embedding (the diagonal S).
+
+    Args:
+        in_channels: Number of features.
+        out_channels: Number of classes.
+        num_nodes: Number of nodes; needed when alpha > 0.
+    """
+
+    config: GloGNNPlusPlusConfig
+    config_class = GloGNNPlusPlusConfig
+
+    def _coefficient(self) -> str:
+        return self.config.coefficient

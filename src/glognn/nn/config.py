@@ -1,0 +1,32 @@
+"""The settings of the closed-form layer, which every GloGNN model shares. Imports no torch."""
+
+from __future__ import annotations
+
+from glognn.errors import InputError
+from glognn.graph.config import NORMALIZATIONS
+from glognn.settings import Settings, choice, integer, real
+
+COEFFICIENTS = ("plain", "exact", "released")
+
+
+class LayerConfig(Settings):
+    """Weights of the objective whose minimiser is the coefficient matrix Z*."""
+
+    title = "GlobalHomophily"
+
+    num_hops: int = integer(2, "K: the graph enters as a learnable sum of its first K powers.", low=1, high=64)
+    beta1: float = real(1.0, "Weight of the Frobenius norm of Z; beta1 + beta2 must be positive.", low=0)
+    beta2: float = real(1.0, "Weight of the distance between Z and the K-hop graph; 0 leaves it out.", low=0)
+    gamma: float = real(0.5, "Weight of the initial embedding in every layer.", low=0, high=1)
+    normalization: str = choice(
+        "row",
+        "Of the adjacency: 'row' and 'symmetric' add self-loops and divide by degrees, 'none' takes it as it is.",
+        NORMALIZATIONS,
+    )
+
+    def check(self) -> None:
+        if self.beta1 + self.beta2 <= 0:
+            raise InputError(
+                f"The 'beta1' and 'beta2' parameters of {self.title} must have a sum in the range (0.0, inf). "
+                f"Got {self.beta1} + {self.beta2} instead."
+            )

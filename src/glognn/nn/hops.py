@@ -1,0 +1,90 @@
+"""Multi-hop reachability as a learnable weighted sum of words in named sparse operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from glognn.errors import InputError
+from glognn.graph.sparse import SparseMatrix
+from glognn.ops.products import spmm
+
+Operators = Mapping[str, SparseMatrix]
+Word = tuple[str, ...]
+
+ADJACENCY = "adjacency"
+
+
+def powers(num_hops: int, name: str = ADJACENCY) -> list[Word]:
+    """The words A, AA, AAA, ... up to ``num_hops`` letters: the paper's sum over k-hop neighbourhoods."""
+    return [(name,) * k for k in range(1, num_hops + 1)]
+
+
+class Hops(nn.Module):
+    r"""P = sum over words w of lambda_w O_{w1} O_{w2} ..., each O a named n x n sparse operator.
+
+    With the default words (the powers of one operator) this is the paper's
+    :math:`P = \sum_{k=1}^{K} \lambda_k \hat A^k`; other words, such as ``("out", "in")`` for a directed
+    graph, need no other code. P is never formed: products follow Horner's rule on the tree of common
+    prefixes, so K powers take K sparse products and store none of them.
+
+    Args:
+        words: The words, each a tuple of operator names; every lambda starts at 1 / number of words.
+    """
+
+    def __init__(self, words: Iterable[Word]) -> None:
+        super().__init__()
+        self.words = list(words)
+        if not self.words or any(len(word) == 0 for word in self.words):
+            raise InputError(f"The words of Hops must be non-empty tuples of names. Got {self.words} instead.")
+        if len(set(self.words)) != len(self.words):
+            raise InputError(f"The words of Hops must differ from each other. Got {self.words} instead.")
+        self._index = {word: position for position, word in enumerate(self.words)}
+        self._children: dict[Word, list[str]] = {}
+        for word in self.words:
+            for length in range(len(word)):
+                letters = self._children.setdefault(word[:length], [])
+                if word[length] not in letters:
+                    letters.append(word[length])
+        self.weight = nn.Parameter(torch.empty(len(self.words)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.constant_(self.weight, 1.0 / len(self.words))
+
+    def forward(self, operators: Operators, dense: Tensor) -> Tensor:
+        """P @ dense, for a dense n x k matrix."""
+        return self._horner((), operators, dense)
+
+    def _horner(self, prefix: Word, operators: Operators, dense: Tensor) -> Tensor:
+        total: Tensor | None = None
+        for letter in self._children[prefix]:
+            word = (*prefix, letter)
+            inner = self.weight[self._index[word]] * dense if word in self._index else None
+            if word in self._children:
+                deeper = self._horner(word, operators, dense)
+                inner = deeper if inner is None else inner + deeper
+            assert inner is not None
+            term = spmm(operators[letter], inner)
+            total = term if total is None else total + term
+        assert total is not None
+        return total
+
+    def transposed(self, operators: Operators, dense: Tensor) -> Tensor:
+        """P^T @ dense: with unit columns for ``dense`` this gives rows of P."""
+        total = torch.zeros_like(dense)
+        waiting: list[tuple[Word, Tensor]] = [((), dense)]
+        while waiting:
+            prefix, reached = waiting.pop()
+            for letter in self._children.get(prefix, ()):
+                word = (*prefix, letter)
+                further = spmm(operators[letter].transpose, reached)
+                if word in self._index:
+                    total = total + self.weight[self._index[word]] * further
+                waiting.append((word, further))
+        return total
+
+    def extra_repr(self) -> str:
+        return ", ".join("·".join(word) for word in self.words)

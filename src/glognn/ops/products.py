@@ -1,0 +1,34 @@
+"""Products of a constant sparse matrix with a dense one, differentiable in the dense one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from glognn.graph.sparse import Matrix, SparseMatrix
+
+
+class _SparseProduct(torch.autograd.Function):
+    """Forward M B, backward M^T G with the stored transpose (torch would transpose anew each time)."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: SparseMatrix, dense: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return matrix.csr @ dense
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor]:
+        return None, spmm(ctx.matrix.transpose, gradients[0])
+
+
+def spmm(matrix: SparseMatrix, dense: Tensor) -> Tensor:
+    """``matrix @ dense`` for a sparse n x m matrix and a dense m x k one, in O(nnz k)."""
+    product: Tensor = _SparseProduct.apply(matrix, dense.contiguous())  # type: ignore[no-untyped-call]
+    return product
+
+
+def matmul(matrix: Matrix, dense: Tensor) -> Tensor:
+    """``matrix @ dense`` for a dense or sparse matrix."""
+    return spmm(matrix, dense) if isinstance(matrix, SparseMatrix) else matrix @ dense

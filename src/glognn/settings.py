@@ -1,0 +1,199 @@
+"""Settings declared once: default, help text and allowed values, from which flags, checks and docs follow.
+
+A group of settings is a frozen dataclass derived from :class:`Settings` whose fields are made by
+:func:`real`, :func:`integer`, :func:`choice`, :func:`switch` or :func:`text`::
+
+    class Example(Settings):
+        title = "Example"
+        gamma: float = real(0.5, "Weight of the initial embedding.", low=0, high=1)
+
+Constructing it checks every value. This module imports no torch, so that the command line can list
+settings at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from glognn.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one setting may be: its type, and either a range or a list of words."""
+
+    kind: type
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = False
+    high_open: bool = False
+    words: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        if self.words:
+            return "one of " + ", ".join(repr(word) for word in self.words)
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is str:
+            return "a non-empty text"
+        article = "an integer" if self.kind is int else "a number"
+        if math.isinf(self.low) and math.isinf(self.high):
+            return article
+        left = "(" if self.low_open or math.isinf(self.low) else "["
+        right = ")" if self.high_open or math.isinf(self.high) else "]"
+        return f"{article} in the range {left}{self._bound(self.low)}, {self._bound(self.high)}{right}"
+
+    def _bound(self, value: float) -> str:
+        return str(int(value)) if self.kind is int and math.isfinite(value) else str(float(value))
+
+    def convert(self, value: object) -> Any:
+        """The value in the setting's type; raises ``ValueError`` when it is not allowed."""
+        if self.kind is bool:
+            if not isinstance(value, bool):
+                raise ValueError
+            return value
+        if self.kind is str:
+            if not isinstance(value, str) or not value or (self.words and value not in self.words):
+                raise ValueError
+            return value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError
+        if self.kind is int and not isinstance(value, int):
+            raise ValueError
+        number = self.kind(value)
+        too_low = number <= self.low if self.low_open else number < self.low
+        too_high = number >= self.high if self.high_open else number > self.high
+        if not math.isfinite(number) or too_low or too_high:
+            raise ValueError
+        return number
+
+
+def _declare(default: Any, help: str, rule: Rule) -> Any:
+    return field(default=default, metadata={"help": help, "rule": rule})
+
+
+def real(
+    default: float,
+    help: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> float:
+    """Declare a number."""
+    rule = Rule(float, low=low, high=high, low_open=low_open, high_open=high_open)
+    return _declare(default, help, rule)  # type: ignore[no-any-return]
+
+
+def integer(default: int, help: str, *, low: float = -math.inf, high: float = math.inf) -> int:
+    """Declare a whole number."""
+    return _declare(default, help, Rule(int, low=low, high=high))  # type: ignore[no-any-return]
+
+
+def choice(default: str, help: str, words: Iterable[str]) -> str:
+    """Declare one word out of several."""
+    return _declare(default, help, Rule(str, words=tuple(words)))  # type: ignore[no-any-return]
+
+
+def switch(default: bool, help: str) -> bool:
+    """Declare something that is on or off."""
+    return _declare(default, help, Rule(bool))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class SettingInfo:
+    """One declared setting, as the command line and the documentation show it."""
+
+    name: str
+    default: Any
+    help: str
+    rule: Rule
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Settings:
+    """Base of every group of settings: a frozen, keyword-only dataclass that checks itself."""
+
+    title: ClassVar[str] = "Settings"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    def __post_init__(self) -> None:
+        for info in self.infos():
+            value = getattr(self, info.name)
+            try:
+                converted = info.rule.convert(value)
+            except ValueError:
+                raise InputError(
+                    f"The '{info.name}' parameter of {self.title} must be {info.rule.describe()}. "
+                    f"Got {value!r} instead."
+                ) from None
+            object.__setattr__(self, info.name, converted)
+        self.check()
+
+    def check(self) -> None:
+        """Rules that concern more than one setting."""
+
+    @classmethod
+    def infos(cls) -> list[SettingInfo]:
+        """Every declared setting, in order."""
+        return [
+            SettingInfo(name=f.name, default=f.default, help=f.metadata["help"], rule=f.metadata["rule"])
+            for f in dataclasses.fields(cls)  # type: ignore[arg-type]
+        ]
+
+    @classmethod
+    def names(cls) -> list[str]:
+        return [info.name for info in cls.infos()]
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """Build from a mapping; a name that is not declared is an error with a suggestion."""
+        for name in values:
+            if name not in cls.names():
+                raise InputError(f"{cls.title} has no setting '{name}'.{suggest(name, cls.names())}")
+        return cls(**values)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.names()}
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """`` Did you mean ...?`` or the list of what is known, to end an error message with."""
+    candidates = list(known)
+    close = difflib.get_close_matches(word, candidates, n=1)
+    if close:
+        return f" Did you mean '{close[0]}'?"
+    return f" Known: {', '.join(candidates)}." if candidates else ""
+
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def configured_by(config: type[Settings]) -> Callable[[_Class], _Class]:
+    """Show a group of settings in the signature and docstring of a class that takes them as ``**settings``."""
+
+    def decorate(cls: _Class) -> _Class:
+        own = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+        own = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+        settings = [
+            inspect.Parameter(
+                info.name, inspect.Parameter.KEYWORD_ONLY, default=info.default, annotation=info.rule.kind
+            )
+            for info in config.infos()
+        ]
+        cls.__signature__ = inspect.Signature([*own, *settings])  # type: ignore[attr-defined]
+        lines = [f"    {i.name}: {i.help} Must be {i.rule.describe()}; default {i.default!r}." for i in config.infos()]
+        cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Settings:", *lines])
+        return cls
+
+    return decorate

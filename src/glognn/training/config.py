@@ -1,0 +1,42 @@
+"""The settings of training. Imports no torch."""
+
+from __future__ import annotations
+
+from glognn.settings import Settings, choice, integer, real
+
+METRIC_NAMES = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
+
+
+class TrainingConfig(Settings):
+    """How a model is trained, stopped and selected."""
+
+    title = "training"
+
+    epochs: int = integer(1000, "The most epochs (full-graph steps) to train.", low=1)
+    optimizer: str = choice(
+        "adam", "'adam' adds weight decay to the gradient (L2), 'adamw' decouples it.", ("adam", "adamw")
+    )
+    learning_rate: float = real(0.01, "Step size of the optimiser.", low=0, low_open=True)
+    weight_decay: float = real(5e-5, "Weight decay, on every parameter.", low=0)
+    early_stopping: str = choice(
+        "patience",
+        "'patience': stop when the validation score has not improved for that many epochs. 'paper': stop when "
+        "the validation loss exceeds its mean over that many epochs before. 'none': train all epochs.",
+        ("patience", "paper", "none"),
+    )
+    patience: int = integer(100, "Number of epochs early stopping looks back.", low=1)
+    selection: str = choice(
+        "best",
+        "Which epoch's model is kept: 'best' validation score (ties: lower validation loss), or the 'last'.",
+        ("best", "last"),
+    )
+    metric: str = choice("accuracy", "The score to select by and to report.", METRIC_NAMES)
+    seed: int = integer(0, "Seed of the initial weights and of dropout.", low=0, high=2**32 - 1)
+    dtype: str = choice("float32", "Precision of weights and activations.", ("float32", "float64"))
+    device: str = choice("auto", "Where to train; 'auto' takes a CUDA GPU when there is one.", ("auto", "cpu", "cuda"))
+    threads: int = integer(
+        0, "CPU threads; 0 leaves it to torch. Equal bits need an equal number of threads.", low=0, high=1024
+    )
+    checkpoint_interval: float = real(
+        30.0, "Seconds between checkpoints of a run folder; 0 writes one after every epoch.", low=0
+    )
