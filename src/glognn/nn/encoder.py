@@ -16,10 +16,11 @@ from glognn.ops.products import matmul
 FUSIONS = ("hidden", "output")
 
 
-class InputLinear(nn.Module):
-    """A linear map of a constant dense or sparse input: X W + bias, in O(nnz(X) k).
+class Linear(nn.Module):
+    """A linear map of a dense or sparse input: X W + bias, in O(nnz(X) k).
 
-    Like ``torch.nn.Linear`` with its initialisation, but W is stored (in, out): a sparse product reads its rows.
+    W is stored (in, out), because a sparse product reads its rows. The initial values are those that a
+    ``torch.nn.Linear`` would draw in float64: a seed decides them whatever the precision and device.
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
@@ -28,16 +29,22 @@ class InputLinear(nn.Module):
         self.bias = nn.Parameter(torch.empty(out_channels))
         self.reset_parameters()
 
+    @torch.no_grad()
     def reset_parameters(self) -> None:
         bound = 1.0 / math.sqrt(max(self.weight.shape[0], 1))
-        nn.init.uniform_(self.weight, -bound, bound)
-        nn.init.uniform_(self.bias, -bound, bound)
+        for column in self.weight.T:
+            column.copy_(_uniform(column.numel(), bound))
+        self.bias.copy_(_uniform(self.bias.numel(), bound))
 
     def forward(self, x: Matrix) -> Tensor:
         return matmul(x, self.weight) + self.bias
 
     def extra_repr(self) -> str:
         return f"{self.weight.shape[0]}, {self.weight.shape[1]}"
+
+
+def _uniform(count: int, bound: float) -> Tensor:
+    return torch.empty(count, dtype=torch.float64).uniform_(-bound, bound)
 
 
 class Encoder(nn.Module):
@@ -79,14 +86,14 @@ class Encoder(nn.Module):
         self.fusion = fusion
         self.dropout = dropout
         first = out_channels if num_layers == 1 else hidden_channels
-        self.inputs = nn.ModuleDict({name: InputLinear(channels[name], first) for name in self.weights})
+        self.inputs = nn.ModuleDict({name: Linear(channels[name], first) for name in self.weights})
         tails = 1 if fusion == "hidden" else len(self.weights)
         widths = [hidden_channels] * (num_layers - 1) + [out_channels]
-        self.tails = nn.ModuleList(nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths)) for _ in range(tails))
+        self.tails = nn.ModuleList(nn.ModuleList(Linear(a, b) for a, b in pairwise(widths)) for _ in range(tails))
 
     def reset_parameters(self) -> None:
         for module in self.modules():
-            if isinstance(module, InputLinear | nn.Linear):
+            if isinstance(module, Linear):
                 module.reset_parameters()
 
     def encode(self, inputs: Mapping[str, Matrix]) -> tuple[Tensor, ...]:

@@ -1,0 +1,86 @@
+"""Shared fixtures: small graphs, the folder of real data, and the figures that tests report at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from glognn.data.splits import random_splits
+from glognn.graph.graph import Graph
+
+ROOT = Path(__file__).parents[1]
+REAL_DATA = ROOT.parent / "shared" / "data" / "verified"
+
+_FIGURES = pytest.StashKey[dict[str, str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_FIGURES] = {}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+        if item.get_closest_marker("real_data") and not REAL_DATA.is_dir():
+            item.add_marker(pytest.mark.skip(reason="the verified graphs are not on this machine"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    figures = config.stash[_FIGURES]
+    if figures:
+        terminalreporter.section("figures")
+        for name, value in figures.items():
+            terminalreporter.write_line(f"{name}: {value}")
+
+
+@pytest.fixture(scope="session")
+def figures(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Numbers worth seeing after a test run; written at its end."""
+    return request.config.stash[_FIGURES]
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> Iterator[None]:
+    torch.manual_seed(0)
+    yield
+
+
+def make_data(
+    num_nodes: int = 60,
+    num_features: int = 7,
+    num_classes: int = 3,
+    num_edges: int = 150,
+    *,
+    weighted: bool = False,
+    isolated: int = 2,
+    num_splits: int = 2,
+    seed: int = 0,
+) -> Data:
+    """A small random graph whose last ``isolated`` nodes have no edge."""
+    generator = torch.Generator().manual_seed(seed)
+    edge_index = torch.randint(0, num_nodes - isolated, (2, num_edges), generator=generator)
+    y = torch.arange(num_nodes) % num_classes
+    y = y[torch.randperm(num_nodes, generator=generator)]
+    x = torch.randn(num_nodes, num_features, generator=generator)
+    x[:, 0] += y
+    data = Data(x=x, edge_index=edge_index, y=y, num_nodes=num_nodes)
+    if weighted:
+        data.edge_weight = torch.rand(num_edges, generator=generator) + 0.1
+    for name, mask in random_splits(y, num_splits, seed=seed).items():
+        data[f"{name}_mask"] = mask
+    return data
+
+
+@pytest.fixture
+def data() -> Data:
+    return make_data()
+
+
+@pytest.fixture
+def graph(data: Data) -> Graph:
+    return Graph.from_data(data)

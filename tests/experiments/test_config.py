@@ -1,0 +1,109 @@
+"""Settings: defaults, files, flags, published ones."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from glognn.errors import InputError
+from glognn.experiments.config import parse_splits, published_path, read_config, read_tables, resolve
+from glognn.models.configs import MODELS, find_model
+
+PUBLISHED = sorted(published_path("glognn", "texas").parents[1].glob("*/*.toml"))
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_published_settings_fit_the_code(path: Path) -> None:
+    tables = read_tables(path)
+    model = find_model(path.parent.name)
+    [config] = resolve([model.name], f"published:{path.stem}", {}, None, None)
+    assert tables["model"].pop("name") == model.name
+    assert tables["model"].items() <= config.model.as_dict().items()
+    assert tables["training"].items() <= config.training.as_dict().items()
+    assert tables["data"].items() <= config.graph.as_dict().items()
+    published = tables["published"]
+    assert published["metric"] == config.training.metric
+    assert 25 < published["mean"] < 100
+    assert published["settings_from"].startswith("https://")
+
+
+def test_published_settings_are_complete() -> None:
+    assert len(PUBLISHED) == 30
+    for model in ("glognn", "glognn++"):
+        assert len(list(PUBLISHED[0].parents[1].glob(f"{model}/*.toml"))) == 15
+
+
+def test_flags_go_before_the_file_and_the_file_before_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text('[data]\nsplits = "0-2"\n[model]\nname = "glognn"\nalpha = 0.25\n[training]\nepochs = 7\n')
+    [config] = resolve([], str(file), {"epochs": 9, "directed": True}, None, None)
+    assert (config.model.name, config.model.alpha, config.model.gamma) == ("glognn", 0.25, 0.5)
+    assert (config.training.epochs, config.graph.directed, config.splits) == (9, True, "0-2")
+    [config] = resolve(["mlp"], str(file), {"splits": "1"} and {}, None, "1")
+    assert (config.model.name, config.splits) == ("mlp", "1")  # alpha is not a setting of an MLP
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_complete_file_gives_the_same_configuration(model: str, tmp_path: Path) -> None:
+    [config] = resolve([model], None, {"dropout": 0.125, "learning_rate": 3e-4}, None, "1,3")
+    (tmp_path / "c.toml").write_text(config.to_toml())
+    assert read_config(tmp_path / "c.toml") == config
+    assert tomllib.loads(config.to_toml())["model"]["dropout"] == 0.125
+
+
+def test_a_setting_goes_to_the_models_that_have_it() -> None:
+    first, second = resolve(["glognn", "mlp"], None, {"alpha": 0.1, "dropout": 0.2}, None, None)
+    assert (first.model.alpha, first.model.dropout, second.model.dropout) == (0.1, 0.2, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("3", [3]), ("0,2,5", [0, 2, 5]), ("0-3", [0, 1, 2, 3]), ("all", [*range(10)]), ("1,4-5", [1, 4, 5])]
+)
+def test_splits(text: str, wanted: list[int]) -> None:
+    assert parse_splits(text, 10) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "x", "1-", "-1", "3-1", "1,1", "1;2"])
+def test_wrong_splits(text: str) -> None:
+    with pytest.raises(InputError, match="splits must"):
+        parse_splits(text)
+
+
+def write(tmp_path: Path, text: str) -> str:
+    (tmp_path / "s.toml").write_text(text)
+    return str(tmp_path / "s.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[model\n", "is not a TOML file"),
+        ("[model]\nalhpa = 1.0\n", "GloGNN[+][+] has no setting 'alhpa'. Did you mean 'alpha'"),
+        ("[training]\nepochs = 'many'\n", r"an integer in the range \[1, inf\). Got 'many'"),
+        ("[training]\nepochs = true\n", "Got True instead"),
+        ("[data]\ndirected = 1\n", "must be true or false. Got 1"),
+        ("[modle]\n", "has no place for 'modle'"),
+        ("alpha = 1\n", "has no place for 'alpha'"),
+        ("schema_version = 99\n", "must be 1. Got 99"),
+        ('runs = ["a", "b"]\n', r"lists several runs \(a, b\)"),
+        ('[model]\nname = "glogn"\n', "There is no model 'glogn'. Did you mean 'glognn'"),
+    ],
+)
+def test_wrong_files(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        resolve([], write(tmp_path, text), {}, None, None)
+
+
+def test_wrong_names() -> None:
+    with pytest.raises(InputError, match="no published settings for the model 'mlp'"):
+        resolve(["mlp"], "published:texas", {}, None, None)
+    with pytest.raises(InputError, match="no published settings of glognn for 'texs'. Did you mean 'texas'"):
+        resolve(["glognn"], "published:texs", {}, None, None)
+    with pytest.raises(InputError, match="There is no settings file"):
+        resolve([], "nowhere.toml", {}, None, None)
+    with pytest.raises(InputError, match="Each model must be named once"):
+        resolve(["mlp", "mlp"], None, {}, None, None)
+    with pytest.raises(InputError, match=r"MLP has no setting 'alpha' \(it belongs to glognn\+\+, glognn\)"):
+        resolve(["mlp"], None, {"alpha": 0.5}, None, None)

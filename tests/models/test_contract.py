@@ -1,0 +1,162 @@
+"""What every registered model must do. A new model joins by being in the registry."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from glognn.errors import InputError
+from glognn.experiments.folder import load_model, save_model
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel, SharesEncoding
+from glognn.models.configs import MODELS, ModelConfig
+from glognn.training.config import TrainingConfig
+from glognn.training.loop import train
+from tests.conftest import make_data
+
+CONFIGS = [pytest.param(config, id=name) for name, config in MODELS.items()]
+NUM_NODES = 61  # differs from every other size, so that weights for each node can be told by their shape
+
+
+@pytest.fixture
+def data() -> Data:
+    return make_data(NUM_NODES, num_features=7, num_classes=3)
+
+
+def build(config: type[ModelConfig], **settings: object) -> NodeModel:
+    torch.manual_seed(7)
+    return config.model_class()(7, 3, NUM_NODES, **settings)
+
+
+def logits(model: NodeModel, data: Data) -> Tensor:
+    return model(data.x, data.edge_index)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+class TestEveryModel:
+    def test_forward_gives_finite_scores_for_each_node_and_class(
+        self, config: type[ModelConfig], data: Data
+    ) -> None:
+        out = logits(build(config), data)
+        assert out.shape == (NUM_NODES, 3)
+        assert torch.isfinite(out).all()
+
+    def test_signature_names_every_setting(self, config: type[ModelConfig], data: Data) -> None:
+        model_class = config.model_class()
+        parameters = inspect.signature(model_class).parameters
+        assert set(config.names()) <= set(parameters)
+        assert all(name in model_class.__doc__ for name in config.names())
+        assert model_class.config_class is config
+
+    def test_every_parameter_gets_a_gradient(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config)
+        torch.nn.functional.cross_entropy(logits(model, data), data.y).backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None, name
+            assert torch.isfinite(parameter.grad).all(), name
+            assert parameter.grad.abs().sum() > 0, name
+
+    def test_gradients_reach_dense_features(self, config: type[ModelConfig], data: Data) -> None:
+        data.x.requires_grad_()
+        logits(build(config), data).sum().backward()
+        assert data.x.grad.abs().sum() > 0
+
+    def test_reset_is_reproducible(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config)
+        first = copy.deepcopy(model.state_dict())
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter)
+        torch.manual_seed(7)
+        model.reset_parameters()
+        for name, value in model.state_dict().items():
+            assert torch.equal(value, first[name]), name
+
+    def test_permuting_the_nodes_permutes_the_scores(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config).double().eval()
+        data.x = data.x.double()
+        order = torch.randperm(NUM_NODES)
+        position = torch.empty_like(order)
+        position[order] = torch.arange(NUM_NODES)
+        permuted = Data(x=data.x[order], edge_index=position[data.edge_index])
+        other = copy.deepcopy(model)
+        with torch.no_grad():
+            for parameter in other.parameters():
+                if parameter.shape[0] == NUM_NODES:  # weights for each node move with the nodes
+                    parameter.copy_(parameter[order].clone())
+        torch.testing.assert_close(logits(other, permuted), logits(model, data)[order])
+
+    def test_state_survives_a_round_trip(self, config: type[ModelConfig], data: Data, tmp_path) -> None:
+        model = build(config).eval()
+        save_model(tmp_path / "model.safetensors", model)
+        torch.manual_seed(99)
+        loaded = load_model(tmp_path)
+        assert type(loaded) is type(model)
+        assert loaded.config == model.config
+        assert torch.equal(logits(loaded, data), logits(model, data))
+
+    def test_forward_equals_prepared_and_encoded_paths(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config).eval()
+        graph = Graph.from_data(data, GraphConfig(directed=True))
+        inputs = model.prepare(graph)
+        torch.testing.assert_close(model.logits(inputs), logits(model, data))
+        if isinstance(model, SharesEncoding):
+            model.train()
+            first, second = model.encode(inputs), model.encode(inputs)
+            assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+            model.eval()
+            assert torch.equal(model.decode(first, inputs), model.logits(inputs))
+
+    def test_sparse_features_equal_dense_ones(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config).eval()
+        data.x = data.x * (torch.rand_like(data.x) < 0.4)
+        dense = logits(model, data)
+        data.x = data.x.to_sparse_csr()
+        torch.testing.assert_close(logits(model, data), dense)
+
+    def test_learns_its_training_nodes(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config, dropout=0.0)
+        result = train(model, data, config=TrainingConfig(epochs=200, early_stopping="none", selection="last"))
+        assert result.last.train > 0.9
+
+    def test_copies(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config).eval()
+        wanted = logits(model, data)
+        assert torch.equal(logits(copy.deepcopy(model), data), wanted)
+
+    def test_another_number_of_features_is_refused(self, config: type[ModelConfig], data: Data) -> None:
+        data.x = torch.rand(NUM_NODES, 9)
+        with pytest.raises(InputError, match="'in_channels' parameter of .* number of features, 9. Got 7"):
+            logits(build(config), data)
+
+    def test_wrong_sizes_and_settings(self, config: type[ModelConfig], data: Data) -> None:
+        with pytest.raises(InputError, match="'out_channels'"):
+            config.model_class()(7, 0, NUM_NODES)
+        with pytest.raises(InputError, match="'in_channels'"):
+            config.model_class()(-1, 3, NUM_NODES)
+        with pytest.raises(InputError, match=rf"{config.title.replace('+', '[+]')} has no setting 'depth'"):
+            config.model_class()(7, 3, NUM_NODES, depth=3)
+
+    @pytest.mark.gpu
+    def test_gpu_equals_cpu(self, config: type[ModelConfig], data: Data) -> None:
+        model = build(config).double().eval()
+        data.x = data.x.double()
+        wanted = logits(model, data)
+        wanted.sum().backward()
+        gradients = [parameter.grad.clone() for parameter in model.parameters()]
+        model.zero_grad()
+        found = logits(model.cuda(), data.cuda())
+        torch.testing.assert_close(found.cpu(), wanted)
+        found.sum().backward()
+        for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+            torch.testing.assert_close(parameter.grad.cpu(), gradient)
+
+    @pytest.mark.gpu
+    def test_trains_on_gpu(self, config: type[ModelConfig], data: Data) -> None:
+        settings = TrainingConfig(epochs=200, early_stopping="none", selection="last", device="cuda")
+        assert train(build(config, dropout=0.1), data, config=settings).last.train > 0.8

@@ -1,0 +1,96 @@
+"""The house: imports point one way, torch is loaded only when needed, public names exist."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import glognn
+from glognn.settings import Settings
+
+SOURCE = Path(glognn.__file__).parent
+FLOORS = [
+    {"errors", "settings", "storage"},
+    {"graph"},
+    {"data"},
+    {"ops"},
+    {"nn"},
+    {"models"},
+    {"metrics"},
+    {"training"},
+    {"explain"},
+    {"experiments"},
+    {"report"},
+    {"cli"},
+]
+
+
+def floor(room: str) -> int:
+    return next(number for number, rooms in enumerate(FLOORS) if room in rooms)
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("glognn.")}
+    return found
+
+
+def test_imports_point_one_way() -> None:
+    wrong = []
+    for path in SOURCE.rglob("*.py"):
+        if path == SOURCE / "__init__.py":
+            continue
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        wrong += [f"{path.relative_to(SOURCE)} imports {other}" for other in imported_rooms(path) if floor(other) > floor(room)]
+    assert wrong == []
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(' '.join(sorted(name for name in sys.modules if '.' not in name)))"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(out.stdout.splitlines()[-1].split())
+
+
+def test_the_command_line_and_the_package_load_no_torch() -> None:
+    heavy = {"torch", "torch_geometric", "numpy", "scipy", "sklearn", "matplotlib"}
+    assert not loaded_after("import glognn.cli.main") & heavy
+    assert not loaded_after("import glognn; dir(glognn)") & heavy
+    assert not loaded_after("from glognn.experiments.config import resolve; resolve(['glognn'], None, {}, None, None)") & heavy
+
+
+def test_libraries_absent_from_some_machines_load_only_when_needed() -> None:
+    late = {"tomli_w", "matplotlib", "typer", "rich", "sklearn"}
+    assert not loaded_after("import glognn; glognn.train, glognn.GloGNN, glognn.coefficient_rows") & (late - {"sklearn"})
+
+
+def test_public_names() -> None:
+    assert sorted(glognn.__all__) == sorted(glognn._HOMES)
+    for name in glognn.__all__:
+        thing = getattr(glognn, name)
+        assert inspect.getdoc(thing), name
+    assert set(glognn.__all__) <= set(dir(glognn))
+
+
+def test_settings_are_declared_with_help_and_valid_defaults() -> None:
+    import glognn.graph.config
+    import glognn.models.configs
+    import glognn.training.config  # noqa: F401
+
+    def every(cls: type) -> list[type]:
+        return [cls, *(deeper for sub in cls.__subclasses__() for deeper in every(sub))]
+
+    groups = [group for group in every(Settings)[1:] if group.__module__.startswith("glognn.")]
+    assert len(groups) >= 6
+    for group in groups:
+        for info in group.infos():
+            assert info.help.endswith("."), (group, info.name)
+            assert info.rule.convert(info.default) == info.default

@@ -1,0 +1,99 @@
+"""Interrupted training goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from glognn.errors import InputError
+from glognn.models.configs import MODELS
+from glognn.training.callbacks import Callback
+from glognn.training.checkpoint import Checkpoint, load_tensors
+from glognn.training.config import TrainingConfig
+from glognn.training.loop import TrainingResult, train
+
+
+class Interrupted(Exception):
+    pass
+
+
+class Interrupt(Callback):
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def on_epoch_end(self, metrics) -> None:
+        if metrics["epoch"] == self.epoch:
+            raise Interrupted
+
+
+def run(name: str, data: Data, config: TrainingConfig, checkpoint: Checkpoint | None = None, stop: int = 0):
+    torch.manual_seed(11)
+    model = MODELS[name].model_class()(7, 3, 60)
+    result = train(model, data, config=config, checkpoint=checkpoint, callbacks=[Interrupt(stop)])
+    return model, result
+
+
+def without_seconds(result: TrainingResult) -> list[dict[str, float]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in result.curve]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("optimizer", ["adam", "adamw"])
+@pytest.mark.parametrize("selection", ["best", "last"])
+def test_resumed_training_ends_with_the_same_bits(
+    name: str, optimizer: str, selection: str, data: Data, tmp_path: Path
+) -> None:
+    config = TrainingConfig(epochs=40, optimizer=optimizer, selection=selection, patience=15)
+    model, result = run(name, data, config)
+    checkpoint = Checkpoint(tmp_path / "latest.safetensors", interval=0, identity="x")
+    stops = [epoch for epoch in (1, 7, 23) if epoch < result.last.epoch]
+    for stop in stops:
+        with pytest.raises(Interrupted):
+            run(name, data, config, checkpoint, stop)
+        resumed_at = len(load_tensors(checkpoint.path)[1]["curve"]) if checkpoint.path.exists() else 0
+        assert resumed_at == stop - 1  # the epoch under way when it stopped is done again
+    resumed, again = run(name, data, config, checkpoint)
+    assert without_seconds(again) == without_seconds(result)
+    assert (again.best, again.last, again.stopped_by) == (result.best, result.last, result.stopped_by)
+    for key, value in model.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[key]), key
+    assert again.seconds >= again.curve[-1]["seconds"] > 0
+
+
+def test_snapshots_follow_the_interval(data: Data, tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "latest.safetensors", interval=3600, identity="x")
+    run("glognn", data, TrainingConfig(epochs=5), checkpoint)
+    assert not checkpoint.path.exists()
+
+
+def test_a_snapshot_of_another_run_is_refused(data: Data, tmp_path: Path) -> None:
+    config = TrainingConfig(epochs=20)
+    with pytest.raises(Interrupted):
+        run("glognn", data, config, Checkpoint(tmp_path / "c", interval=0, identity="mine"), 5)
+    with pytest.raises(InputError, match="belongs to another graph, settings or package version"):
+        run("glognn", data, config, Checkpoint(tmp_path / "c", interval=0, identity="yours"))
+
+
+def test_a_damaged_snapshot_says_so(data: Data, tmp_path: Path) -> None:
+    (tmp_path / "c").write_bytes(b"not a checkpoint")
+    with pytest.raises(InputError, match="not a readable safetensors file"):
+        run("glognn", data, TrainingConfig(), Checkpoint(tmp_path / "c", interval=0, identity="x"))
+
+
+def test_a_failed_write_keeps_the_previous_file(tmp_path: Path) -> None:
+    from glognn.storage import write_atomically, write_text
+
+    path = tmp_path / "file.txt"
+    write_text(path, "old")
+
+    def fail(temporary: Path) -> None:
+        temporary.write_text("half of the n")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
