@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,9 +44,8 @@ def figures(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _seed() -> Iterator[None]:
+def _seed() -> None:
     torch.manual_seed(0)
-    yield
 
 
 def make_data(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def test_peak_memory_grows_linearly(figures: dict[str, str]) -> None:
         command = [sys.executable, "-c", MEASURE, str(size)]
         out = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(out.stdout.split()[-1]) / 1024)
-    slopes = [math.log(b / a) / math.log(10) for a, b in zip(peaks[:-1], peaks[1:], strict=True)]
+    slopes = [math.log(b / a) / math.log(10) for a, b in itertools.pairwise(peaks)]
     overall = math.log(peaks[-1] / peaks[0]) / math.log(sizes[-1] / sizes[0])
     figures["peak memory, MiB, at 1e4, 1e5, 1e6 nodes; log-log slope"] = (
         f"{', '.join(f'{peak:.0f}' for peak in peaks)}; {overall:.3f}"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
     from glognn.training.loop import TrainingResult, train
+    from glognn.training.predict import predict
 
 _HOMES = {
     "Callback": "glognn.training.callbacks",
@@ -37,6 +38,7 @@ _HOMES = {
     "coefficient_rows": "glognn.explain.coefficients",
     "load_data": "glognn.data.sources",
     "load_model": "glognn.experiments.folder",
+    "predict": "glognn.training.predict",
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
     "train": "glognn.training.loop",
@@ -59,6 +61,7 @@ __all__ = [
     "coefficient_rows",
     "load_data",
     "load_model",
+    "predict",
     "random_splits",
     "read_npz",
     "train",

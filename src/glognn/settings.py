@@ -52,6 +52,13 @@ class Rule:
     def _bound(self, value: float) -> str:
         return str(int(value)) if self.kind is int and math.isfinite(value) else str(float(value))
 
+    def parse(self, text: str) -> Any:
+        """What a user typed, as a number where one is wanted and it is one; it is checked later."""
+        try:
+            return self.kind(text) if self.kind in (int, float) else text
+        except ValueError:
+            return text
+
     def convert(self, value: object) -> Any:
         """The value in the setting's type; raises ``ValueError`` when it is not allowed."""
         if self.kind is bool:

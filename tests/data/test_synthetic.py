@@ -33,8 +33,6 @@ def mean_accuracy(model_class: type, data: Data, **settings: object) -> float:
     return sum(scores) / len(scores)
 
 
-
-
 def test_size_and_homophily(data: Data) -> None:
     graph = Graph.from_data(data)
     assert (graph.num_nodes, graph.num_features, graph.num_classes, graph.num_splits) == (3000, 120, 6, 5)

@@ -41,7 +41,7 @@ def test_flags_go_before_the_file_and_the_file_before_defaults(tmp_path: Path) -
     [config] = resolve([], str(file), {"epochs": 9, "directed": True}, None, None)
     assert (config.model.name, config.model.alpha, config.model.gamma) == ("glognn", 0.25, 0.5)
     assert (config.training.epochs, config.graph.directed, config.splits) == (9, True, "0-2")
-    [config] = resolve(["mlp"], str(file), {"splits": "1"} and {}, None, "1")
+    [config] = resolve(["mlp"], str(file), {}, None, "1")
     assert (config.model.name, config.splits) == ("mlp", "1")  # alpha is not a setting of an MLP
 
 
@@ -59,7 +59,8 @@ def test_a_setting_goes_to_the_models_that_have_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"), [("3", [3]), ("0,2,5", [0, 2, 5]), ("0-3", [0, 1, 2, 3]), ("all", [*range(10)]), ("1,4-5", [1, 4, 5])]
+    ("text", "wanted"),
+    [("3", [3]), ("0,2,5", [0, 2, 5]), ("0-3", [0, 1, 2, 3]), ("all", [*range(10)]), ("1,4-5", [1, 4, 5])],
 )
 def test_splits(text: str, wanted: list[int]) -> None:
     assert parse_splits(text, 10) == wanted

@@ -40,9 +40,7 @@ def logits(model: NodeModel, data: Data) -> Tensor:
 
 @pytest.mark.parametrize("config", CONFIGS)
 class TestEveryModel:
-    def test_forward_gives_finite_scores_for_each_node_and_class(
-        self, config: type[ModelConfig], data: Data
-    ) -> None:
+    def test_forward_gives_finite_scores_for_each_node_and_class(self, config: type[ModelConfig], data: Data) -> None:
         out = logits(build(config), data)
         assert out.shape == (NUM_NODES, 3)
         assert torch.isfinite(out).all()

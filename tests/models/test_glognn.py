@@ -59,13 +59,13 @@ def test_parameters_start_as_in_the_paper() -> None:
 
 def test_alpha_zero_has_no_weights_for_the_adjacency() -> None:
     model = GloGNN(5, 3, alpha=0.0)
-    assert [name for name in model.encoder.inputs] == ["features"]
+    assert list(model.encoder.inputs) == ["features"]
     assert model(torch.rand(9, 5), torch.tensor([[0, 1], [1, 0]])).shape == (9, 3)
 
 
 def test_alpha_one_reads_no_features() -> None:
     model = GloGNN(0, 3, 9, alpha=1.0)
-    assert [name for name in model.encoder.inputs] == ["adjacency"]
+    assert list(model.encoder.inputs) == ["adjacency"]
     edge_index = torch.tensor([[0, 1], [1, 0]])
     assert model(None, edge_index).shape == (9, 3)
     assert torch.equal(model.eval()(None, edge_index), model(torch.full((9, 0), torch.nan), edge_index))

@@ -18,9 +18,7 @@ def dense_reference(encoder: Encoder, inputs: dict[str, Tensor]) -> Tensor:
             value = torch.relu(value) @ layer.weight + layer.bias
         return value
 
-    mapped = {
-        name: inputs[name] @ encoder.inputs[name].weight + encoder.inputs[name].bias for name in encoder.weights
-    }
+    mapped = {name: inputs[name] @ encoder.inputs[name].weight + encoder.inputs[name].bias for name in encoder.weights}
     if encoder.fusion == "hidden":
         return tail(encoder.tails[0], sum(w * mapped[name] for name, w in encoder.weights.items()))
     tails = zip(encoder.weights.items(), encoder.tails, strict=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from glognn.errors import InputError, TrainingError
+from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.metrics import METRICS
 from glognn.models.glognn import GloGNN
@@ -19,6 +20,7 @@ from glognn.training import loop
 from glognn.training.callbacks import Callback
 from glognn.training.config import METRIC_NAMES, TrainingConfig
 from glognn.training.loop import train
+from glognn.training.predict import predict
 from glognn.training.stopping import exceeds_recent_mean, out_of_patience
 from tests.conftest import make_data
 
@@ -234,6 +236,19 @@ def test_weight_decay_reaches_every_parameter(data: Data) -> None:
     train(decayed, data, config=TrainingConfig(epochs=30, weight_decay=10.0, selection="last"))
     for (name, a), b in zip(free.named_parameters(), decayed.parameters(), strict=True):
         assert b.norm() < a.norm(), name
+
+
+def test_predictions_are_those_the_reported_score_counts(data: Data) -> None:
+    """The graph is prepared for prediction as for training, although its edges are stored in one direction only."""
+    model = build()
+    result = train(model, data, config=TrainingConfig(epochs=20))
+    model.train()
+    probabilities = predict(model, data)
+    assert model.training  # left as it was
+    torch.testing.assert_close(probabilities.sum(1), torch.ones(60))
+    test = data.test_mask[:, 0]
+    assert float((probabilities.argmax(1) == data.y)[test].double().mean()) == pytest.approx(result.selected.test)
+    assert not torch.allclose(predict(model, data, GraphConfig(directed=True)), probabilities)
 
 
 def test_wrong_split_and_device(data: Data) -> None:

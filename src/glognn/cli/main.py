@@ -50,6 +50,8 @@ def main() -> None:
         code = _fail(str(error), 2)
     except GloGNNError as error:
         code = _fail(str(error), 1)
+    except OSError as error:
+        code = _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         code = _fail("interrupted.", 130)
     except Exception as error:

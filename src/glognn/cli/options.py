@@ -10,7 +10,7 @@ import typer
 
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS
-from glognn.settings import SettingInfo
+from glognn.settings import SettingInfo, Settings
 from glognn.training.config import TrainingConfig
 
 
@@ -27,7 +27,7 @@ def _parameter(info: SettingInfo, help: str, panel: str) -> inspect.Parameter:
         info.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[info.rule.kind | None, option],
+        annotation=Annotated[(bool if info.rule.kind is bool else str) | None, option],
     )
 
 
@@ -63,13 +63,20 @@ def setting_parameters() -> list[inspect.Parameter]:
 
 
 def with_settings(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that takes ``**settings`` a flag for each setting; those left out are not passed on."""
+    """Give a command that takes ``**settings`` a flag for each setting; those left out are not passed on.
+
+    Numbers arrive as typed and are checked by the settings themselves, so that every error has the same words.
+    """
     own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
     extra = setting_parameters()
-    names = {parameter.name for parameter in extra}
+    groups: list[type[Settings]] = [GraphConfig, TrainingConfig, *MODELS.values()]
+    rules = {info.name: info.rule for group in groups for info in group.infos()}
 
     def command(**values: Any) -> None:
-        given = {name: value for name, value in values.items() if name not in names or value is not None}
+        given = {name: value for name, value in values.items() if name not in rules}
+        for name, rule in rules.items():
+            if values[name] is not None:
+                given[name] = rule.parse(values[name]) if isinstance(values[name], str) else values[name]
         function(**given)
 
     command.__doc__ = function.__doc__

@@ -118,6 +118,7 @@ def _train(configs: list[RunConfig] | None, folder: Path, quiet: bool) -> None:
     graphs = [loaded[each.dataset, each.graph, each.training.dtype] for each in planned]
     total = 0
     for each, graph in zip(planned, graphs, strict=True):
+        each.model.check_graph(has_features=graph.graph.x is not None)
         numbers = parse_splits(each.splits, graph.graph.num_splits)
         for split in numbers:
             graph.graph.check_trainable(split)

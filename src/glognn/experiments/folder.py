@@ -78,12 +78,14 @@ def start_runs(folder: Path, configs: list[RunConfig]) -> list[tuple[Path, RunCo
 
     if (folder / CONFIG).exists():
         raise InputError(f"'{folder}' already holds a run: choose another --out, or go on with --resume {folder}.")
-    if len(configs) == 1:
-        write_text(folder / CONFIG, configs[0].to_toml())
-        return [(folder, configs[0])]
-    runs = [(folder / config.model.name, config) for config in configs]
-    for child, config in runs:
-        write_text(child / CONFIG, config.to_toml())
-    content = {"schema_version": SCHEMA_VERSION, "runs": [config.model.name for config in configs]}
-    write_text(folder / CONFIG, tomli_w.dumps(content))
+    single = len(configs) == 1
+    runs = [(folder if single else folder / config.model.name, config) for config in configs]
+    try:
+        for child, config in runs:
+            write_text(child / CONFIG, config.to_toml())
+        if not single:
+            content = {"schema_version": SCHEMA_VERSION, "runs": [config.model.name for config in configs]}
+            write_text(folder / CONFIG, tomli_w.dumps(content))
+    except OSError as error:
+        raise InputError(f"The run folder '{folder}' cannot be written: {error.strerror}.") from None
     return runs

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from glognn.errors import InputError
+from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @torch.no_grad()
-def coefficient_rows(model: GloGNN, data: Data | Graph, nodes: Sequence[int] | Tensor) -> Tensor:
+def coefficient_rows(
+    model: GloGNN, data: Data | Graph, nodes: Sequence[int] | Tensor, config: GraphConfig | None = None
+) -> Tensor:
     """Rows of the last layer's Z* for some nodes: (len(nodes), n), in float64, in O(n c + hops nnz) each.
 
     Entry j of a row says how much node j contributes to that node, and with which sign. The model is evaluated
@@ -27,9 +30,10 @@ def coefficient_rows(model: GloGNN, data: Data | Graph, nodes: Sequence[int] | T
         model: A GloGNN or GloGNN++.
         data: The graph it was trained on.
         nodes: Node numbers.
+        config: How the graph was prepared for training; the defaults when omitted.
     """
     dtype = next(model.parameters()).dtype
-    graph = data if isinstance(data, Graph) else Graph.from_data(data, dtype=dtype)
+    graph = data if isinstance(data, Graph) else Graph.from_data(data, config, dtype=dtype)
     graph = graph.to(device=next(model.parameters()).device, dtype=dtype)
     chosen = torch.as_tensor(nodes, dtype=torch.int64, device=graph.y.device).view(-1)
     outside = (chosen < 0) | (chosen >= graph.num_nodes)

@@ -115,8 +115,8 @@ class NodeModel(nn.Module, Generic[Inputs]):
 
     def _features(self, graph: Graph) -> Matrix:
         """The graph's features, which must be there and as many as the model was built for."""
-        if graph.x is None:
-            raise InputError(f"The graph has no features, and {self.config.title} is set to read them.")
+        self.config.check_graph(has_features=graph.x is not None)
+        assert graph.x is not None
         if graph.num_features != self.in_channels:
             raise self._error("in_channels", f"the graph's number of features, {graph.num_features}", self.in_channels)
         return graph.x

@@ -24,6 +24,11 @@ class ModelConfig(Settings):
     paper: ClassVar[str]
     implementation: ClassVar[str]
 
+    def check_graph(self, *, has_features: bool) -> None:
+        """Refuse a graph that lacks what the model is set to read."""
+        if not has_features:
+            raise InputError(f"The graph has no features, and {self.title} reads nothing else.")
+
     @classmethod
     def model_class(cls) -> type[NodeModel[Any]]:
         module, _, attribute = cls.implementation.partition(":")
@@ -56,6 +61,13 @@ class GloGNNConfig(LayerConfig, ModelConfig):
         ("hidden", "output"),
     )
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def check_graph(self, *, has_features: bool) -> None:
+        if self.alpha < 1 and not has_features:
+            raise InputError(
+                f"The 'alpha' parameter of {self.title} must be 1.0 for a graph without features. "
+                f"Got {self.alpha} instead."
+            )
 
 
 class GloGNNPlusPlusConfig(GloGNNConfig):

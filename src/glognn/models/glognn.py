@@ -20,7 +20,6 @@ from typing import Any
 
 from torch import Tensor
 
-from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
@@ -95,11 +94,6 @@ class GloGNN(NodeModel[GloGNNInputs]):
     def prepare(self, graph: Graph) -> GloGNNInputs:
         matrices: dict[str, Matrix] = {}
         if FEATURES in self.encoder.weights:
-            if graph.x is None:
-                raise InputError(
-                    f"The 'alpha' parameter of {self.config.title} must be 1.0 for a graph without features. "
-                    f"Got {self.config.alpha} instead."
-                )
             matrices[FEATURES] = self._features(graph)
         if ADJACENCY in self.encoder.weights:
             self._check_num_nodes(graph)

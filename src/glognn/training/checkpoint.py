@@ -31,7 +31,7 @@ class Snapshot:
 def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
     """Write tensors and JSON values into one safetensors file, atomically."""
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"format": "pt", "glognn": json.dumps(values)}
+    metadata = {"glognn": json.dumps(values)}  # one entry: the order of several differs from run to run
     write_atomically(path, lambda temporary: save_file(contiguous, temporary, metadata=metadata))
 
 

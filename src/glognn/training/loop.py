@@ -115,7 +115,8 @@ def train(
 
     Args:
         model: Any :class:`~glognn.models.base.NodeModel`.
-        data: A PyTorch Geometric ``Data`` with masks, or a prepared ``Graph``.
+        data: A PyTorch Geometric ``Data`` with masks (every edge is then made to go both ways), or a ``Graph`` that
+            was prepared otherwise.
         split: Which column of the masks.
         config: Settings; the defaults when omitted.
         callbacks: See :class:`~glognn.training.callbacks.Callback`.

@@ -1,0 +1,5 @@
+"""``python -m glognn``."""
+
+from glognn.cli.main import main
+
+main()

@@ -1,0 +1,296 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors import SafetensorError, safe_open
+
+import glognn
+from glognn.cli import main as cli
+from glognn.cli.options import flag
+from glognn.data.npz import write_npz
+from glognn.experiments.config import RunConfig, resolve
+from glognn.models.configs import MODELS
+from glognn.training.config import TrainingConfig
+from tests.conftest import make_data
+
+COMMAND = [sys.executable, "-m", "glognn"]
+SOURCE = Path(glognn.__file__).parents[1]
+ENVIRONMENT = os.environ | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(SOURCE)}
+
+
+def run(*arguments: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, env=ENVIRONMENT)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def graph_file(tmp_path: Path) -> Path:
+    write_npz(make_data(num_splits=2), tmp_path / "graph.npz")
+    return tmp_path / "graph.npz"
+
+
+def test_help_names_the_commands_and_every_setting() -> None:
+    out = run("--help").stdout
+    assert "train" in out
+    assert "models" in out
+    text = run("train", "--help").stdout
+    settings = {*TrainingConfig.names(), *(name for config in MODELS.values() for name in config.names())}
+    for name in settings:
+        assert flag(name) in text, name
+    assert re.fullmatch(r"glognn \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+def test_models() -> None:
+    out = run("models").stdout
+    assert all(name in out for name in MODELS)
+    for name, config in MODELS.items():
+        text = run("models", name).stdout
+        assert all(flag(info.name) in text and str(info.default) in text for info in config.infos())
+
+
+def test_train_several_models(graph_file: Path, tmp_path: Path) -> None:
+    options = ["--dataset", str(graph_file), "--model", "glognn++", "--model", "mlp", "--epochs", "6"]
+    out = run("train", *options, "--out", "run", cwd=tmp_path).stdout
+    assert "60 nodes" in out
+    assert re.search(r"glognn\+\+, split 1: test accuracy [\d.]+ %", out)
+    assert re.search(r"^glognn\+\+ +[\d.]+ ± [\d.]+ +2 +12 +[\d.]+$", out, re.MULTILINE)
+    assert (tmp_path / "run" / "curve.png").is_file()
+    report = json.loads((tmp_path / "run" / "glognn++" / "report.json").read_text())
+    assert report["splits"] == [0, 1]
+    quiet = run("train", "--resume", "run", "--quiet", cwd=tmp_path).stdout  # all done: only the table
+    assert "split 0" not in quiet
+    assert "glognn++" in quiet
+
+
+def test_without_an_out_option_the_folder_is_named_by_time(graph_file: Path, tmp_path: Path) -> None:
+    run("train", "-d", str(graph_file), "--epochs", "2", "-s", "0", cwd=tmp_path)
+    [folder] = (tmp_path / "runs").iterdir()
+    assert re.fullmatch(r"\d{8}-\d{6}-graph", folder.name)
+
+
+def test_a_run_repeats_from_its_own_config(graph_file: Path, tmp_path: Path) -> None:
+    settings = ["--alpha", "0.25", "--directed", "--num-hops", "3", "--dtype", "float64", "--epochs", "5"]
+    run("train", "-d", str(graph_file), "-m", "glognn", "-s", "1", *settings, "-o", "a", cwd=tmp_path)
+    content = tomllib.loads((tmp_path / "a" / "config.toml").read_text())
+    assert content["model"]["alpha"] == 0.25
+    assert content["data"]["directed"] is True
+    [config] = resolve([], str(tmp_path / "a" / "config.toml"), {}, None, None)
+    assert isinstance(config, RunConfig)
+    run("train", "--config", "a/config.toml", "-o", "b", cwd=tmp_path)
+    assert (tmp_path / "a/model.safetensors").read_bytes() == (tmp_path / "b/model.safetensors").read_bytes()
+    assert (tmp_path / "a/config.toml").read_text() == (tmp_path / "b/config.toml").read_text()
+
+
+def epochs_done(folder: Path) -> int:
+    """How far the checkpoint of a run folder is, 0 when there is none yet."""
+    try:
+        with safe_open(folder / "checkpoint" / "latest.safetensors", framework="np") as file:
+            return len(json.loads(file.metadata()["glognn"])["curve"])
+    except (FileNotFoundError, SafetensorError):
+        return 0
+
+
+def test_killed_runs_end_with_the_same_bits(graph_file: Path, tmp_path: Path, figures: dict[str, str]) -> None:
+    """SIGKILL at a random epoch, resume, again and again. ``GLOGNN_KILLS`` sets how often."""
+    kills = int(os.environ.get("GLOGNN_KILLS", "3"))
+    options = ["-d", str(graph_file), "-m", "glognn++", "-s", "0", "--epochs", "400", "--early-stopping", "none"]
+    options += ["--checkpoint-interval", "0"]
+    run("train", *options, "-o", "whole", cwd=tmp_path)
+    generator, done = random.Random(0), 0
+    while done < kills:
+        folder = tmp_path / f"killed-{done}"
+        arguments = ["train", *options, "-o", str(folder)]
+        for _ in range(2 if kills - done > 1 else 1):  # some runs are killed twice
+            target = generator.randint(epochs_done(folder) + 1, 380)
+            process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, cwd=tmp_path, env=ENVIRONMENT)
+            while epochs_done(folder) < target and process.poll() is None:
+                time.sleep(0.002)
+            assert process.poll() is None, "the run ended before it could be killed"
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert not (folder / "DONE").exists()
+            done += 1
+            arguments = ["train", "--resume", str(folder)]
+        run(*arguments)
+        assert (folder / "DONE").exists()
+        whole, resumed = ((tmp_path / "whole"), folder)
+        assert (whole / "model.safetensors").read_bytes() == (resumed / "model.safetensors").read_bytes()
+        curves = [np.genfromtxt(path / "curve.csv", delimiter=",", skip_header=1)[:, :-1] for path in (whole, resumed)]
+        assert np.array_equal(*curves)
+    figures["runs killed and resumed to the same bits"] = str(done)
+
+
+def test_an_interrupt_says_how_to_go_on(graph_file: Path, tmp_path: Path) -> None:
+    options = ["-d", str(graph_file), "-s", "0", "--epochs", "100000", "--early-stopping", "none"]
+    process = subprocess.Popen(
+        [*COMMAND, "train", *options, "--checkpoint-interval", "0", "-o", "run"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+    )
+    while epochs_done(tmp_path / "run") < 3 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "glognn train --resume run" in out
+    assert "Traceback" not in errors
+
+
+def nothing(path: Path) -> None:
+    """Leave the graph as it is."""
+
+
+def change(**arrays: object):
+    def apply(path: Path) -> None:
+        with np.load(path) as file:
+            content = dict(file)
+        content.update({name: np.asarray(value) for name, value in arrays.items() if value is not None})
+        for name, value in arrays.items():
+            if value is None:
+                content.pop(name, None)
+        np.savez(path, **content)
+
+    return apply
+
+
+def nan_features() -> np.ndarray:
+    x = np.ones((60, 7))
+    x[4, 2] = np.nan
+    return x
+
+
+def weights(value: float) -> np.ndarray:
+    return np.full(150, value)
+
+
+BAD = [
+    (["--gamma", "1.5"], nothing, "'gamma' parameter of GloGNN++ must be a number in the range [0.0, 1.0]. Got 1.5"),
+    (["--gamma", "-0.1"], nothing, "[0.0, 1.0]. Got -0.1"),
+    (["--gamma", "nan"], nothing, "Got nan instead"),
+    (["--gamma", "half"], nothing, "in the range [0.0, 1.0]. Got 'half'"),
+    (["--beta1", "0", "--beta2", "0"], nothing, "must have a sum in the range (0.0, inf). Got 0.0 + 0.0"),
+    (["--beta2", "-1"], nothing, "[0.0, inf). Got -1.0"),
+    (["--alpha", "2"], nothing, "[0.0, 1.0]. Got 2.0"),
+    (["--dropout", "1"], nothing, "[0.0, 1.0). Got 1.0"),
+    (["--num-hops", "0"], nothing, "[1, 64]. Got 0"),
+    (["--num-layers", "-3"], nothing, "[1, 64]. Got -3"),
+    (["--hidden-channels", "0"], nothing, "[1, inf). Got 0"),
+    (["--hidden-channels", "1.5"], nothing, "an integer in the range [1, inf). Got '1.5'"),
+    (["--epochs", "0"], nothing, "[1, inf). Got 0"),
+    (["--learning-rate", "0"], nothing, "(0.0, inf). Got 0.0"),
+    (["--learning-rate", "inf"], nothing, "Got inf"),
+    (["--weight-decay", "-1"], nothing, "[0.0, inf). Got -1.0"),
+    (["--patience", "0"], nothing, "[1, inf). Got 0"),
+    (["--seed", "-1"], nothing, "[0, 4294967295]. Got -1"),
+    (["--optimizer", "sgd"], nothing, "one of 'adam', 'adamw'. Got 'sgd'"),
+    (["--early-stopping", "never"], nothing, "one of 'patience', 'paper', 'none'. Got 'never'"),
+    (["--selection", "first"], nothing, "one of 'best', 'last'. Got 'first'"),
+    (["--metric", "auc"], nothing, "'roc_auc', 'average_precision'. Got 'auc'"),
+    (["--dtype", "float16"], nothing, "one of 'float32', 'float64'. Got 'float16'"),
+    (["--device", "tpu"], nothing, "one of 'auto', 'cpu', 'cuda'. Got 'tpu'"),
+    (["--normalization", "column"], nothing, "one of 'row', 'symmetric', 'none'. Got 'column'"),
+    (["--fusion", "early"], nothing, "one of 'hidden', 'output'. Got 'early'"),
+    (["--coefficient", "new"], nothing, "one of 'exact', 'released'. Got 'new'"),
+    (["--self-loops", "add"], nothing, "one of 'keep', 'remove'. Got 'add'"),
+    (["--model", "glogn"], nothing, "There is no model 'glogn'. Did you mean 'glognn'?"),
+    (["--model", "mlp", "--alpha", "0.5"], nothing, "MLP has no setting 'alpha'"),
+    (["--gama", "0.5"], nothing, "--gama"),
+    (["--splits", "7"], nothing, "The split must be in the range [0, 1]. Got 7"),
+    (["--splits", "x"], nothing, "Got 'x'"),
+    (["--config", "nowhere.toml"], nothing, "There is no settings file 'nowhere.toml'"),
+    (["--config", "published:texs"], nothing, "Did you mean 'texas'?"),
+    (["--resume", "nowhere"], nothing, "--resume takes its settings from the run folder"),
+    ([], change(edge_index=[[0], [60]]), "holds node 60, but nodes must be in the range [0, 59]"),
+    ([], change(edge_index=[[0], [-4]]), "holds node -4"),
+    ([], change(edge_index=[[0.5], [1.0]]), "edge_index must hold integers"),
+    ([], change(edge_index=[[0, 1, 2]]), "shape (2, edges). Got (1, 3)"),
+    ([], change(node_features=nan_features()), "x must be finite in torch.float32. Got nan at row 4, column 2"),
+    ([], change(node_features=np.ones((59, 7))), "x must have one row per node (60). Got 59"),
+    ([], change(edge_weight=weights(-1.0)), "in the range [0.0, inf). Got -1.0 at edge 0"),
+    ([], change(edge_weight=weights(np.nan)), "Got nan at edge 0"),
+    ([], change(edge_weight=np.ones(3)), "one number per edge (150). Got shape (3,)"),
+    ([], change(node_labels=np.zeros(60, int)), "at least 2 classes. Got only class 0"),
+    ([], change(node_labels=np.full(60, -1)), "Got no labelled node"),
+    ([], change(node_labels=np.full(60, -7)), "-1 for unlabelled. Got -7 at node 0"),
+    ([], change(train_masks=np.zeros((2, 60), bool)), "The train set of split 0 must hold labelled nodes"),
+    ([], change(test_masks=np.zeros((2, 60), bool)), "The test set of split 0 must hold labelled nodes"),
+    ([], change(val_masks=None), "val_mask is missing"),
+    ([], change(val_masks=np.zeros((2, 59), bool)), "with 60 nodes. Got (59, 2)"),
+    ([], change(edge_index=None), "has no array 'edge_index'"),
+    ([], change(node_features=None), "'alpha' parameter of GloGNN++ must be 1.0 for a graph without features. Got 0.5"),
+    ([], lambda path: path.write_bytes(b"broken"), "is not a readable .npz graph file"),
+    ([], lambda path: path.unlink(), "There is no graph file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "spoil", "message"), BAD, ids=[message for _, _, message in BAD])
+def test_bad_values_give_one_clear_line_and_exit_code_two(
+    arguments: list[str],
+    spoil,
+    message: str,
+    graph_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    spoil(graph_file)
+    monkeypatch.chdir(tmp_path)
+    line = ["glognn", "train", "--dataset", str(graph_file), "--out", "run", *arguments]
+    monkeypatch.setattr(sys, "argv", line)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    error = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert message in error
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()  # nothing is left behind
+
+
+def test_bad_values_through_the_real_program(graph_file: Path, tmp_path: Path) -> None:
+    done = run("train", "-d", str(graph_file), "--gamma", "7", cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: The 'gamma' parameter of GloGNN++ must be a number in the range [0.0, 1.0]. Got 7.0 instead.\n"
+    )
+    done = run("train", "--dataset", "texsa", cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: There is no dataset 'texsa'")
+
+
+def test_a_folder_in_use_is_left_alone(graph_file: Path, tmp_path: Path) -> None:
+    options = ["train", "-d", str(graph_file), "-s", "0", "--epochs", "2", "-o", "run"]
+    run(*options, cwd=tmp_path)
+    done = run(*options, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert "already holds a run" in done.stderr
+    (tmp_path / "file").write_text("")
+    done = run(*options[:-1], "file/run", cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_diverging_training_fails_with_code_one(graph_file: Path, tmp_path: Path) -> None:
+    options = ["-d", str(graph_file), "-s", "0", "--learning-rate", "1e18", "-o", "run"]
+    done = run("train", *options, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert re.match(r"error: Training stopped in epoch \d+", done.stderr)
+    assert "Traceback" not in done.stderr

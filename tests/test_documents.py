@@ -1,0 +1,90 @@
+"""What the documents say to type is typed here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import glognn
+from tests.conftest import ROOT
+
+SOURCE = Path(glognn.__file__).parents[1]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(SOURCE), "COLUMNS": "150"}
+
+if not (ROOT / "README.md").is_file():
+    pytest.skip("the documents are not beside the tests", allow_module_level=True)
+
+
+def blocks(document: str, language: str) -> list[str]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PYTHON = [(document, block) for document in ("README.md", "docs/logging.md") for block in blocks(document, "python")]
+
+
+@pytest.mark.parametrize(("document", "code"), PYTHON, ids=[f"{d}-{n}" for n, (d, _) in enumerate(PYTHON)])
+def test_python_examples_run(document: str, code: str, tmp_path: Path) -> None:
+    if "tensorboard" in code:
+        pytest.importorskip("tensorboard")
+    out = run([sys.executable, "-c", code], tmp_path)
+    if "without labels" in code:
+        assert float(re.search(r"without labels: ([\d.]+)", out)[1]) > 0.75
+    if "tensorboard" in code:
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+        events = EventAccumulator(str(tmp_path / "logs")).Reload()
+        assert [event.step for event in events.Scalars("val_accuracy")] == list(range(1, 11))
+
+
+def test_commands_of_the_readme_run(tmp_path: Path) -> None:
+    [block] = blocks("README.md", "bash")
+    lines = [shlex.split(line) for line in block.splitlines() if line]
+    assert all(words[0] == "glognn" for words in lines)
+    for words in lines:
+        run([sys.executable, "-m", *words], tmp_path)
+    assert (tmp_path / "runs/first/glognn++/DONE").exists()
+    assert "seed = 1" in (tmp_path / "runs/second/split-0/config.toml").read_text()
+
+
+def test_make_names_what_the_readme_promises() -> None:
+    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    results = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", readme + results, re.MULTILINE))
+    assert targets >= {"run", "test"}
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_links_lead_somewhere() -> None:
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)]+)\)", document.read_text(encoding="utf-8")):
+            if not link.startswith("http"):
+                assert (document.parent / link).exists(), (document.name, link)
+
+
+def test_the_table_of_the_readme_is_the_measured_one() -> None:
+    measured = (ROOT / "results/published-small.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in measured.splitlines()[2:]]
+    ours = {(row[1], row[0]): row[2].split(" ±")[0] for row in rows}
+    paper = {(row[1], row[0]): row[4] for row in rows}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    header, _, *lines = re.search(r"^\| \| texas.*?\n\n", readme, re.DOTALL | re.MULTILINE)[0].strip().splitlines()
+    datasets = [cell.strip() for cell in header.split("|")[2:-1]]
+    for line in lines:
+        label, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        model, whose = label.lower().split(", ")
+        known = ours if whose == "ours" else paper
+        assert cells == [known[model, dataset] for dataset in datasets]
