@@ -3,7 +3,7 @@
     python benchmarks/scaling.py [--device cuda] [--out FILE.json]
 
 At fixed degree both grow linearly, but caches bend the curve of each; their ratio shows what the method adds. An
-epoch is one training step and one evaluation. Medians of repeated, alternating measurements in one process.
+epoch is one training step and one evaluation. Medians of alternating rounds in one process.
 """
 
 from __future__ import annotations
@@ -12,19 +12,16 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
+from epochs import epoch_seconds
 from torch_geometric.data import Data
 
 from glognn.experiments.environment import machine, versions
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
 from glognn.ops.products import spmm
-from glognn.training.loop import _SharedForward
 
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
 DEGREE, FEATURES, CLASSES, HIDDEN = 10, 32, 5, 64
@@ -39,70 +36,46 @@ def make_graph(num_nodes: int) -> Graph:
     return Graph.from_data(Data(x=x, edge_index=edge_index, y=y, **masks))
 
 
-def epoch_of(graph: Graph) -> Callable[[], None]:
-    """One training step and one evaluation, as the training loop does them."""
-    model = GloGNN(FEATURES, CLASSES, graph.num_nodes, hidden_channels=HIDDEN).to(graph.y.device)
-    forward = _SharedForward(model, model.prepare(graph))
-    nodes = graph.indices(0)
-    optimizer = torch.optim.Adam(model.parameters(), fused=True)
-
-    def epoch() -> None:
-        loss = F.cross_entropy(forward.for_training()[nodes["train"]], graph.y[nodes["train"]])
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        scores = forward.for_evaluation()
-        float(F.cross_entropy(scores[nodes["val"]], graph.y[nodes["val"]]))
-
-    return epoch
-
-
-def bare_of(graph: Graph) -> Callable[[], Tensor]:
-    """A times (n x hidden), and its transpose times the result."""
+def product_seconds(graph: Graph, repeats: int) -> float:
+    """Median seconds of A times an n x hidden matrix, and A transposed times the result."""
     matrix = graph.adjacency.normalized("row")
-    dense = torch.randn(graph.num_nodes, HIDDEN, device=graph.y.device)
-    return lambda: spmm(matrix.transpose, spmm(matrix, dense))
+    dense = torch.randn(graph.num_nodes, HIDDEN, device=matrix.device)
+    times = []
+    for _ in range(repeats + 2):
+        started = time.perf_counter()
+        float(spmm(matrix.transpose, spmm(matrix, dense))[0, 0])  # waits for a GPU to finish
+        times.append(time.perf_counter() - started)
+    return statistics.median(times[2:])
 
 
-def seconds(work: Callable[[], object], device: torch.device) -> float:
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-    started = time.perf_counter()
-    work()
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - started
-
-
-def measure(num_nodes: int, device: torch.device, repeats: int) -> dict[str, float]:
+def measure(num_nodes: int, device: str, repeats: int) -> dict[str, float]:
     graph = make_graph(num_nodes).to(device=device)
-    epoch, bare = epoch_of(graph), bare_of(graph)
+    rounds = []
     for _ in range(3):
-        epoch()
-        bare()
-    times = [(seconds(epoch, device), seconds(bare, device)) for _ in range(repeats)]
-    epoch_ms, bare_ms = (1000 * statistics.median(column) for column in zip(*times, strict=True))
-    ratio = statistics.median(first / second for first, second in times)
-    return {"nodes": num_nodes, "epoch_ms": epoch_ms, "two_products_ms": bare_ms, "ratio": ratio}
+        model = GloGNN(FEATURES, CLASSES, num_nodes, hidden_channels=HIDDEN)
+        rounds.append((epoch_seconds(model, graph, device, repeats), product_seconds(graph, repeats)))
+    epoch, products = (statistics.median(column) for column in zip(*rounds, strict=True))
+    ratio = statistics.median(first / second for first, second in rounds)
+    return {"nodes": num_nodes, "epoch_ms": 1000 * epoch, "two_products_ms": 1000 * products, "ratio": ratio}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
-    parser.add_argument("--repeats", type=int, default=21)
+    parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--out", type=Path, help="write the measurements as JSON")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    device = torch.device(options.device)
     rows = []
     for size in SIZES:
-        rows.append(measure(size, device, options.repeats))
+        rows.append(measure(size, options.device, options.repeats))
         print({name: round(value, 2) for name, value in rows[-1].items()}, flush=True)
     growth = rows[-1]["ratio"] / rows[0]["ratio"]
     print(f"the ratio grows {growth:.2f}x from {SIZES[0]:,} to {SIZES[-1]:,} nodes (wanted: less than 1.2x)")
     if options.out:
-        record = {"rows": rows, "growth": growth, "versions": versions(), "machine": machine(device)}
+        record = {"rows": rows, "growth": growth, "versions": versions()}
+        record["machine"] = machine(torch.device(options.device))
         options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
