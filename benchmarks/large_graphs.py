@@ -59,7 +59,8 @@ def generate(size: Size) -> Data:
         rows = torch.arange(n).repeat_interleave(size.ones_per_row)
         columns = torch.from_numpy(generator.integers(0, size.num_features, rows.numel()))
         shape = (n, size.num_features)
-        x = torch.sparse_coo_tensor(torch.stack([rows, columns]), torch.ones(rows.numel()), shape).coalesce()
+        entries = torch.sparse_coo_tensor(torch.stack([rows, columns]), torch.ones(rows.numel()), shape)
+        x = entries.coalesce()
     else:
         x = torch.from_numpy(generator.standard_normal((n, size.num_features), dtype=np.float32))
     y = torch.from_numpy(generator.integers(0, size.num_classes, n))

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 from torch_geometric.data import Data
 
+import glognn
 from glognn.data.splits import random_splits
 from glognn.graph.graph import Graph
 
 ROOT = Path(__file__).parents[1]
 REAL_DATA = ROOT.parent / "shared" / "data" / "verified"
+
+COMMAND = [sys.executable, "-m", "glognn"]
+"""The command line, run from the package under test."""
+
+_PATHS = [str(Path(glognn.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+ENVIRONMENT = os.environ | {
+    "COLUMNS": "200",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "PYTHONPATH": os.pathsep.join(_PATHS),
+    "CUDA_VISIBLE_DEVICES": "",
+}
+"""For programs that tests start: a plain terminal, no GPU."""
 
 _FIGURES = pytest.StashKey[dict[str, str]]()
 
@@ -46,6 +62,13 @@ def figures(request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _cpu_unless_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is claimed for the CPU is tested on the CPU, also where there is a GPU."""
+    if not request.node.get_closest_marker("gpu"):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
 def make_data(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import glognn
 from glognn.settings import Settings
+from tests.conftest import ENVIRONMENT
 
 SOURCE = Path(glognn.__file__).parent
 FLOORS = [
@@ -60,7 +61,7 @@ def test_imports_point_one_way() -> None:
 
 def loaded_after(code: str) -> set[str]:
     script = f"import sys\n{code}\nprint(' '.join(sorted(name for name in sys.modules if '.' not in name)))"
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     return set(out.stdout.splitlines()[-1].split())
 
 

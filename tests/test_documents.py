@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -11,11 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import glognn
-from tests.conftest import ROOT
-
-SOURCE = Path(glognn.__file__).parents[1]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(SOURCE), "COLUMNS": "150"}
+from tests.conftest import ENVIRONMENT, ROOT
 
 if not (ROOT / "README.md").is_file():
     pytest.skip("the documents are not beside the tests", allow_module_level=True)

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tests.conftest import ENVIRONMENT
+
 MEASURE = """
 import sys
 from pathlib import Path
@@ -46,7 +48,7 @@ def test_peak_memory_grows_linearly(figures: dict[str, str]) -> None:
     peaks = []
     for size in sizes:
         command = [sys.executable, "-c", MEASURE, str(size)]
-        out = subprocess.run(command, capture_output=True, text=True, check=True)
+        out = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
         peaks.append(int(out.stdout.split()[-1]) / 1024)
     slopes = [math.log(b / a) / math.log(10) for a, b in itertools.pairwise(peaks)]
     overall = math.log(peaks[-1] / peaks[0]) / math.log(sizes[-1] / sizes[0])

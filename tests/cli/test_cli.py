@@ -17,18 +17,13 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError, safe_open
 
-import glognn
 from glognn.cli import main as cli
 from glognn.cli.options import flag
 from glognn.data.npz import write_npz
 from glognn.experiments.config import RunConfig, resolve
 from glognn.models.configs import MODELS
 from glognn.training.config import TrainingConfig
-from tests.conftest import make_data
-
-COMMAND = [sys.executable, "-m", "glognn"]
-SOURCE = Path(glognn.__file__).parents[1]
-ENVIRONMENT = os.environ | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(SOURCE)}
+from tests.conftest import COMMAND, ENVIRONMENT, make_data
 
 
 def run(*arguments: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:

@@ -25,7 +25,7 @@ def _to_torch(matrix: sp.csr_array, dtype: torch.dtype) -> Tensor:
     fits = max(matrix.nnz, *matrix.shape) <= _INT32_MAX
     index_type = np.int32 if fits else np.int64
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", message="Sparse (CSR tensor support is in beta|invariant checks are)")
         return torch.sparse_csr_tensor(
             aligned(torch.from_numpy(np.asarray(matrix.indptr, dtype=index_type))),
             aligned(torch.from_numpy(np.asarray(matrix.indices, dtype=index_type))),

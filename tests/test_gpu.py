@@ -1,0 +1,91 @@
+"""Training, predicting, explaining and resuming on a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from glognn.data.npz import write_npz
+from glognn.data.synthetic import pairs
+from glognn.explain.coefficients import coefficient_rows
+from glognn.graph.graph import Graph
+from glognn.models.glognn import GloGNNPlusPlus
+from glognn.training.callbacks import Callback
+from glognn.training.checkpoint import Checkpoint
+from glognn.training.config import TrainingConfig
+from glognn.training.loop import train
+from glognn.training.predict import predict
+from tests.conftest import COMMAND, ENVIRONMENT, make_data
+
+pytestmark = pytest.mark.gpu
+
+
+def test_the_embedded_graph_is_learned_as_on_the_cpu(figures: dict[str, str]) -> None:
+    graph = Graph.from_data(pairs())
+    scores = {}
+    for device in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        model = GloGNNPlusPlus(120, 6, 3000)
+        scores[device] = train(model, graph, config=TrainingConfig(device=device)).selected.test
+    assert scores["cuda"] == pytest.approx(scores["cpu"], abs=0.03)
+    figures["pairs, split 0, GloGNN++, test accuracy on CPU and GPU"] = f"{scores['cpu']:.3f}, {scores['cuda']:.3f}"
+
+
+def test_without_dropout_the_curves_agree() -> None:
+    curves = {}
+    for device in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        model = GloGNNPlusPlus(7, 3, 60, dropout=0.0)
+        config = TrainingConfig(epochs=20, device=device, dtype="float64", early_stopping="none")
+        curves[device] = [row["val_loss"] for row in train(model, make_data(), config=config).curve]
+    assert curves["cuda"] == pytest.approx(curves["cpu"], rel=1e-8)
+
+
+def test_automatic_choice_predictions_and_rows() -> None:
+    data = make_data()
+    model = GloGNNPlusPlus(7, 3, 60)
+    train(model, data, config=TrainingConfig(epochs=10))
+    assert next(model.parameters()).device.type == "cuda"
+    found, rows = predict(model, data), coefficient_rows(model, data, [0, 5])
+    assert found.device.type == rows.device.type == "cuda"
+    model.cpu()
+    torch.testing.assert_close(found.cpu(), predict(model, data), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(rows.cpu(), coefficient_rows(model, data, [0, 5]), rtol=1e-3, atol=1e-4)
+
+
+def test_resuming(tmp_path: Path) -> None:
+    class Stop(Callback):
+        def on_epoch_end(self, metrics: dict[str, float]) -> None:
+            if metrics["epoch"] == 15:
+                raise KeyboardInterrupt
+
+    outcomes = []
+    config = TrainingConfig(epochs=30, device="cuda", dtype="float64", early_stopping="none")
+    for stop in ([], [Stop()]):
+        checkpoint = Checkpoint(tmp_path / f"c{len(stop)}", interval=0, identity="x")
+        for callbacks in ([*stop], []) if stop else ([],):
+            torch.manual_seed(0)
+            model = GloGNNPlusPlus(7, 3, 60)
+            try:
+                outcomes.append(train(model, make_data(), config=config, callbacks=callbacks, checkpoint=checkpoint))
+            except KeyboardInterrupt:
+                continue
+    whole, resumed = outcomes
+    assert [row["val_loss"] for row in resumed.curve] == pytest.approx([row["val_loss"] for row in whole.curve])
+
+
+def test_command_line(tmp_path: Path) -> None:
+    write_npz(make_data(), tmp_path / "g.npz")
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "CUDA_VISIBLE_DEVICES"}
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        environment["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
+    options = ["-d", "g.npz", "-s", "0", "--device", "cuda", "--epochs", "5", "-o", "run"]
+    subprocess.run([*COMMAND, "train", *options], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["machine"]["device"] == "cuda"
+    assert report["peak_memory_mib"]["gpu"] > 0
