@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glognn.cli.options import with_settings
-from glognn.data.sources import resolve_dataset
+from glognn.data.sources import EMBEDDED, resolve_dataset
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig, resolve
 from glognn.models.configs import MODELS
@@ -26,7 +27,9 @@ def command(
     dataset: Annotated[
         str | None,
         typer.Option(
-            "--dataset", "-d", help="An embedded dataset (pairs) or a graph file (.npz). [dim]Default: pairs.[/dim]"
+            "--dataset",
+            "-d",
+            help=f"An embedded dataset ({', '.join(EMBEDDED)}) or a graph file (.npz). [dim]Default: pairs.[/dim]",
         ),
     ] = None,
     model: Annotated[
@@ -84,16 +87,8 @@ def command(
         return
     configs = resolve(model or [], config, settings, dataset, splits)
     source = resolve_dataset(configs[0].dataset)
-    configs = [_with_dataset(each, source) for each in configs]
-    stem = Path(source).stem
-    folder = out or Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{stem}"
-    _train(configs, folder, quiet)
-
-
-def _with_dataset(config: RunConfig, dataset: str) -> RunConfig:
-    import dataclasses
-
-    return dataclasses.replace(config, dataset=dataset)
+    folder = out or Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{Path(source).stem}"
+    _train([replace(each, dataset=source) for each in configs], folder, quiet)
 
 
 def _train(configs: list[RunConfig] | None, folder: Path, quiet: bool) -> None:

@@ -121,6 +121,8 @@ def resolve(
         dataset: Name or file; when ``None``, the settings file's or the default one.
         splits: See :func:`parse_splits`; when ``None``, the settings file's or all.
     """
+    if source is not None and source.startswith(PUBLISHED_PREFIX) and dataset is None:
+        raise InputError(f"'{source}' gives settings, not the graph: name its file with --dataset.")
     names = list(models)
     if not names:
         tables = {} if source is None or source.startswith(PUBLISHED_PREFIX) else read_tables(Path(source))

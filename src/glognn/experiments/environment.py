@@ -28,14 +28,14 @@ def versions() -> dict[str, str]:
     return found
 
 
-def machine(device: torch.device) -> dict[str, Any]:
-    """Processor, cores, threads in use, memory and, when one is used, the GPU."""
+def machine(device: torch.device, threads: int = 0) -> dict[str, Any]:
+    """Processor, cores, threads used (torch's number when 0 is given), memory and, when one is used, the GPU."""
     pages = os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     found: dict[str, Any] = {
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
+        "threads": threads or torch.get_num_threads(),
         "memory_gib": round(pages * os.sysconf("SC_PAGE_SIZE") / 2**30, 1) if pages else None,
         "device": str(device),
     }

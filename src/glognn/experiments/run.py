@@ -191,7 +191,7 @@ def _split_report(
         "peak_memory_mib": peak_memory_mib(device),
         "data": loaded.facts,
         "versions": versions(),
-        "machine": machine(device),
+        "machine": machine(device, config.training.threads),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -69,7 +69,7 @@ class Graph:
             self_loops=config.self_loops,
             dtype=dtype,
         )
-        y = _check_labels(getattr(data, "y", None), num_nodes)
+        y = _check_labels(getattr(data, "y", None), num_nodes, edge_index.device)
         return cls(
             x=_check_features(data.x, num_nodes, config.feature_normalization, dtype),
             adjacency=adjacency,
@@ -210,9 +210,9 @@ def _divide_rows(x: Tensor) -> Tensor:
     return SparseMatrix.from_scipy(csr, torch.float64).to(device=x.device).csr
 
 
-def _check_labels(given: Any, num_nodes: int) -> Tensor:
+def _check_labels(given: Any, num_nodes: int, device: torch.device) -> Tensor:
     if given is None:
-        return torch.full((num_nodes,), -1, dtype=torch.int64)
+        return torch.full((num_nodes,), -1, dtype=torch.int64, device=device)
     y: Tensor = torch.as_tensor(given)
     if y.dim() == 2 and y.shape[1] == 1:
         y = y.view(-1)

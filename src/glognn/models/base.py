@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import torch
@@ -36,7 +37,7 @@ class FollowsEpochs(Protocol):
     def on_epoch(self, epoch: int) -> None: ...
 
 
-class NodeModel(nn.Module, Generic[Inputs]):
+class NodeModel(nn.Module, ABC, Generic[Inputs]):
     """A classifier of the nodes of one graph.
 
     ``model(x, edge_index, edge_weight=None)`` gives one row of class scores (logits) per node, as in PyTorch
@@ -81,16 +82,17 @@ class NodeModel(nn.Module, Generic[Inputs]):
         """Whether the model computes the same in training as in evaluation, so that one pass serves both."""
         return getattr(self.config, "dropout", 0.0) == 0
 
+    @abstractmethod
     def reset_parameters(self) -> None:
-        raise NotImplementedError
+        """Draw the initial weights anew."""
 
+    @abstractmethod
     def prepare(self, graph: Graph) -> Inputs:
         """The constant inputs of the model, made once from a graph."""
-        raise NotImplementedError
 
+    @abstractmethod
     def logits(self, inputs: Inputs) -> Tensor:
         """Class scores of all nodes, n x classes."""
-        raise NotImplementedError
 
     def forward(self, x: Tensor | None, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         return self.logits(self.prepare(self._graph(x, edge_index, edge_weight)))

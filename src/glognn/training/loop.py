@@ -111,7 +111,7 @@ def train(
     """Train a model on one split of a graph and leave it with the selected weights, in evaluation mode.
 
     The seed of ``config`` rules dropout; torch's own random state is as before when this returns. The initial
-    weights are those the model comes with.
+    weights are those the model comes with. The model is moved to the device and precision of ``config``.
 
     Args:
         model: Any :class:`~glognn.models.base.NodeModel`.
