@@ -11,7 +11,7 @@ help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
 	@echo "make check-kills      kill a training run 20 times at random epochs and compare the final weights (3 minutes)"
-	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (3 minutes)"
+	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (12 minutes)"
 	@echo "make check-published  the authors' settings on the nine small datasets in DATA=$(DATA) (50 minutes)"
 	@echo "make clean            remove the environment and everything built"
 
