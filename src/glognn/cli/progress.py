@@ -72,10 +72,11 @@ class TrainingProgress(Callback):
         self._progress.update(self._epochs, completed=metrics["epoch"], score=score)
         if not self.live and not self.quiet and time.monotonic() - self._last_line >= LINE_EVERY:
             self._last_line = time.monotonic()
-            self.console.print(f"  {self._title}: epoch {metrics['epoch']:.0f}, {score}, {metrics['seconds']:.0f} s")
+            line = f"  {self._title}: epoch {metrics['epoch']:.0f}, {score}, {metrics['seconds']:.0f} s"
+            self.console.out(line, highlight=False)
 
     def run_done(self, line: str) -> None:
         """Count a finished run and leave a line about it."""
         self._progress.advance(self._runs)
         if not self.quiet:
-            self.console.print(line)
+            self.console.out(line, highlight=False)

@@ -130,32 +130,28 @@ def _train(configs: list[RunConfig] | None, folder: Path, quiet: bool) -> None:
                     run_splits(child, each, graph, [progress], lambda report: progress.run_done(_line(report)))
                 )
     except KeyboardInterrupt:
-        console.print(f"Interrupted. Go on with: glognn train --resume {folder}")
+        console.out(f"Interrupted. Go on with: glognn train --resume {folder}", highlight=False)
         raise
     plot_curves(folder, [child for child, _ in runs])
     console.print()
     console.print(summary_table(reports))
-    console.print(f"\nRun folder: {folder}")
+    console.out(f"\nRun folder: {folder}", highlight=False)
 
 
 def _describe(console: Console, loaded: LoadedGraph) -> None:
-    facts = loaded.facts
+    facts, edges = loaded.facts, loaded.facts["edges"]
     homophily = facts["edge_homophily"]
     known = "unknown" if homophily is None else f"{homophily:.2f}"
-    console.print(
-        f"[bold]{Path(facts['dataset']).stem}[/bold]: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency "
-        f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, edge homophily {known}, "
+    lines = [
+        f"{Path(facts['dataset']).stem}: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency entries, "
+        f"{facts['num_features']:,} features, {facts['num_classes']} classes, edge homophily {known}, "
         f"{facts['num_isolated']:,} isolated nodes",
-        highlight=False,
-    )
-    edges = facts["edges"]
-    console.print(
         f"edges: {edges['given']:,} given, {edges['duplicates_merged']:,} repeated ones merged, "
         f"{edges['reverse_added']:,} reverse ones added, {edges['self_loops_kept']:,} self-loops kept, "
         f"{edges['self_loops_removed']:,} removed",
-        highlight=False,
-    )
-    console.print(f"splits: {facts['num_splits']}, {facts['splits_origin']}\n", highlight=False)
+        f"splits: {facts['num_splits']}, {facts['splits_origin']}\n",
+    ]
+    console.out("\n".join(lines), highlight=False)
 
 
 def _line(report: Report) -> str:
