@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from glognn.data.catalog import find_dataset
     from glognn.data.npz import read_npz, write_npz
-    from glognn.data.sources import load_data
+    from glognn.data.sources import load_dataset
     from glognn.data.splits import random_splits
     from glognn.errors import GloGNNError, InputError, TrainingError
     from glognn.experiments.folder import load_model
@@ -36,7 +37,8 @@ _HOMES = {
     "TrainingError": "glognn.errors",
     "TrainingResult": "glognn.training.loop",
     "coefficient_rows": "glognn.explain.coefficients",
-    "load_data": "glognn.data.sources",
+    "find_dataset": "glognn.data.catalog",
+    "load_dataset": "glognn.data.sources",
     "load_model": "glognn.experiments.folder",
     "predict": "glognn.training.predict",
     "random_splits": "glognn.data.splits",
@@ -59,7 +61,8 @@ __all__ = [
     "TrainingError",
     "TrainingResult",
     "coefficient_rows",
-    "load_data",
+    "find_dataset",
+    "load_dataset",
     "load_model",
     "predict",
     "random_splits",

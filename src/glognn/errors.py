@@ -11,3 +11,11 @@ class InputError(GloGNNError, ValueError):
 
 class TrainingError(GloGNNError, RuntimeError):
     """Training that cannot go on, such as a loss that is not finite; the command line exits with code 1."""
+
+
+class MissingFileError(InputError):
+    """A published file that is not on this machine and cannot be had; the message says where to put it."""
+
+
+class DataWarning(UserWarning):
+    """Something about a dataset that its user should know."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
 import glognn
-from glognn.cli import models, train
-from glognn.errors import GloGNNError, InputError
+from glognn.cli import datasets, models, train
+from glognn.errors import DataWarning, GloGNNError, InputError
 
 app = typer.Typer(
     name="glognn",
     help=(
         "Node classification on graphs whose linked nodes differ, with GloGNN and GloGNN++.\n\n"
         "Start with [bold]glognn train[/bold]: it needs no data and takes half a minute. "
-        "[bold]glognn models[/bold] explains every model and setting."
+        "[bold]glognn models[/bold] explains every model and setting, [bold]glognn datasets[/bold] every dataset."
     ),
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -25,6 +27,7 @@ app = typer.Typer(
 )
 app.command("train")(train.command)
 app.command("models")(models.command)
+app.command("datasets")(datasets.command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -44,6 +47,7 @@ def _root(
 
 def main() -> None:
     """Run the command line: one-line errors, exit code 2 for wrong input, 1 for failures, 130 when interrupted."""
+    _speak_plainly()
     try:
         code = app(prog_name="glognn", standalone_mode=False)
     except InputError as error:
@@ -60,6 +64,25 @@ def main() -> None:
             raise
         code = _fail(error.format_message(), getattr(error, "exit_code", 2))
     sys.exit(code or 0)
+
+
+def _speak_plainly() -> None:
+    """What concerns data goes to the terminal as one line, without the place in the code it comes from."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, DataWarning):
+            typer.echo(f"warning: {message}", err=True)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("glognn.data")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
 
 
 def _fail(message: str, code: int) -> int:

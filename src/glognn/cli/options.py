@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,14 @@ from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS
 from glognn.settings import SettingInfo, Settings
 from glognn.training.config import TrainingConfig
+
+MIRROR = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-mirror",
+        help="Folder with the published files, for machines without internet. [dim]Default: GLOGNN_MIRROR.[/dim]",
+    ),
+]
 
 
 def flag(name: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import with_settings
-from glognn.data.sources import EMBEDDED, resolve_dataset
+from glognn.cli.options import MIRROR, with_settings
+from glognn.data.sources import find_source
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig, resolve
 from glognn.models.configs import MODELS
@@ -29,7 +28,8 @@ def command(
         typer.Option(
             "--dataset",
             "-d",
-            help=f"An embedded dataset ({', '.join(EMBEDDED)}) or a graph file (.npz). [dim]Default: pairs.[/dim]",
+            help="A dataset by name ('glognn datasets' lists them), a twin (twin:pokec@0.1) or a .npz graph file. "
+            "[dim]Default: pairs, which is generated.[/dim]",
         ),
     ] = None,
     model: Annotated[
@@ -49,7 +49,7 @@ def command(
         typer.Option(
             "--config",
             "-c",
-            help="Settings file (TOML), or published:NAME for the authors' settings, such as published:texas. "
+            help="Settings file (TOML), or published:NAME for the authors' settings, as in published:texas. "
             "Flags override the file.",
         ),
     ] = None,
@@ -60,6 +60,7 @@ def command(
         Path | None,
         typer.Option("--resume", help="Go on with an interrupted run in this folder; takes no other settings."),
     ] = None,
+    data_mirror: MIRROR = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")] = False,
     **settings: Any,
 ) -> None:
@@ -72,6 +73,10 @@ def command(
 
       glognn train --model glognn++ --model glognn --model mlp
 
+      glognn train --dataset squirrel --split 3
+
+      glognn train --config published:chameleon --splits all
+
       glognn train --dataset graph.npz --alpha 0.3 --num-hops 3 --splits 0 --out runs/mine
 
       glognn train --resume runs/mine
@@ -83,15 +88,15 @@ def command(
             raise InputError(
                 f"--resume takes its settings from the run folder. Leave out --{extra[0].replace('_', '-')}."
             )
-        _train(None, resume, quiet)
+        _train(None, resume, data_mirror, quiet)
         return
     configs = resolve(model or [], config, settings, dataset, splits)
-    source = resolve_dataset(configs[0].dataset)
-    folder = out or Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{Path(source).stem}"
-    _train([replace(each, dataset=source) for each in configs], folder, quiet)
+    label = find_source(configs[0].dataset).label
+    folder = out or Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}"
+    _train(configs, folder, data_mirror, quiet)
 
 
-def _train(configs: list[RunConfig] | None, folder: Path, quiet: bool) -> None:
+def _train(configs: list[RunConfig] | None, folder: Path, mirror: Path | None, quiet: bool) -> None:
     """Train what ``configs`` say in a new folder, or go on with what the folder holds."""
     from rich.console import Console
 
@@ -109,7 +114,7 @@ def _train(configs: list[RunConfig] | None, folder: Path, quiet: bool) -> None:
     for each in planned:
         key = (each.dataset, each.graph, each.training.dtype)
         if key not in loaded:
-            loaded[key] = load_graph(each)
+            loaded[key] = load_graph(each, mirror)
     graphs = [loaded[each.dataset, each.graph, each.training.dtype] for each in planned]
     total = 0
     for each, graph in zip(planned, graphs, strict=True):
@@ -143,7 +148,8 @@ def _describe(console: Console, loaded: LoadedGraph) -> None:
     homophily = facts["edge_homophily"]
     known = "unknown" if homophily is None else f"{homophily:.2f}"
     lines = [
-        f"{Path(facts['dataset']).stem}: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency entries, "
+        f"{find_source(facts['dataset']).label}: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency "
+        "entries, "
         f"{facts['num_features']:,} features, {facts['num_classes']} classes, edge homophily {known}, "
         f"{facts['num_isolated']:,} isolated nodes",
         f"edges: {edges['given']:,} given, {edges['duplicates_merged']:,} repeated ones merged, "

@@ -1,39 +1,201 @@
-"""From what a user names to a graph: an embedded dataset or a graph file."""
+"""From what a user names to a graph: a published dataset, a generated graph or a graph file."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from glognn.errors import InputError
+from glognn.data.catalog import DATASETS, Dataset, PublishedFile
+from glognn.data.fetch import cache_dir, fetch, forget, mirror_dir
+from glognn.errors import DataWarning, InputError, MissingFileError
+from glognn.graph.config import GraphConfig
 from glognn.settings import suggest
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from glognn.data.readers.raw import RawGraph
+
 EMBEDDED = ("pairs",)
+TWIN_PREFIX = "twin:"
+
+_warned: set[str] = set()
 
 
-def resolve_dataset(name: str) -> str:
-    """The name of an embedded dataset, or the absolute path of a graph file. Imports no torch."""
+@dataclass(frozen=True)
+class Source:
+    """What a name stands for, before anything is loaded.
+
+    Attributes:
+        name: The name, or the absolute path of a graph file.
+        kind: ``published``, ``generated`` or ``file``.
+        entry: The catalog's entry; for a twin, that of the dataset it stands in for.
+        scale: Of a twin: its number of nodes and edges as a share of the dataset's.
+    """
+
+    name: str
+    kind: str
+    entry: Dataset | None = None
+    scale: float = 1.0
+
+    @property
+    def graph(self) -> GraphConfig:
+        """How the graph is prepared unless asked otherwise."""
+        return GraphConfig() if self.entry is None else self.entry.graph
+
+    @property
+    def metric(self) -> str:
+        return "accuracy" if self.entry is None else self.entry.metric
+
+    @property
+    def label(self) -> str:
+        """A short name for titles and folders."""
+        return Path(self.name).stem if self.kind == "file" else self.name.replace(":", "-")
+
+
+def find_source(name: str) -> Source:
+    """What a name stands for: a dataset, ``pairs``, ``twin:<dataset>[@scale]`` or a .npz file. Imports no torch."""
     if name in EMBEDDED:
-        return name
+        return Source(name, "generated")
+    if name in DATASETS:
+        return Source(name, "published", DATASETS[name])
+    if name.startswith(TWIN_PREFIX):
+        return _twin(name)
     path = Path(name).expanduser()
     if path.suffix != ".npz":
-        raise InputError(f"There is no dataset '{name}', and it is no .npz graph file.{suggest(name, EMBEDDED)}")
+        known = (*EMBEDDED, *DATASETS)
+        hint = suggest(name, known) if len(suggest(name, known)) < 80 else " 'glognn datasets' lists them."
+        raise InputError(f"There is no dataset '{name}', and it is no .npz graph file.{hint}")
     if not path.is_file():
         raise InputError(f"There is no graph file '{name}'.")
-    return str(path.resolve())
+    return Source(str(path.resolve()), "file")
 
 
-def load_data(dataset: str) -> Data:
-    """The graph behind a dataset name or file, as a PyTorch Geometric ``Data``."""
-    dataset = resolve_dataset(dataset)
-    if dataset in EMBEDDED:
-        from glognn.data import synthetic
+def _twin(name: str) -> Source:
+    dataset, at, text = name.removeprefix(TWIN_PREFIX).partition("@")
+    twins = [known for known, entry in DATASETS.items() if entry.twin]
+    if dataset not in twins:
+        raise InputError(f"There is no twin of '{dataset}'.{suggest(dataset, twins)}")
+    try:
+        scale = float(text) if at else 1.0
+    except ValueError:
+        scale = 0.0
+    if not 0 < scale <= 10:
+        raise InputError(f"The scale of a twin must be a number in the range (0.0, 10.0]. Got {text!r} instead.")
+    return Source(
+        f"{TWIN_PREFIX}{dataset}" + (f"@{scale:g}" if scale != 1 else ""), "generated", DATASETS[dataset], scale
+    )
 
-        data: Data = getattr(synthetic, dataset)()
-        return data
-    from glognn.data.npz import read_npz
 
-    return read_npz(dataset)
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A loaded graph and where it came from."""
+
+    data: Data
+    source: Source
+    splits_origin: str
+    files: dict[str, str]
+    """Published path and sha256 of every file read."""
+
+
+def load_dataset(name: str, *, mirror: str | Path | None = None, unlabelled: str | None = None) -> Data:
+    """A graph by name or file, as a PyTorch Geometric ``Data``: features and edges as they are published.
+
+    Published datasets are downloaded on first use into the cache (``GLOGNN_DATA``), or read from a mirror. How a model
+    gets them (symmetric, normalised) is ``find_dataset(name).graph``, the default of ``glognn train``::
+
+        data = load_dataset("squirrel")
+        graph = Graph.from_data(data, find_dataset("squirrel").graph)
+
+    Args:
+        name: A dataset (``glognn datasets`` lists them), ``pairs``, a twin such as ``twin:pokec@0.1``, or a .npz file.
+        mirror: Folder to read published files from instead of the internet; default ``GLOGNN_MIRROR``.
+        unlabelled: ``exclude`` leaves nodes without a label (y = -1) out of all masks, ``first_class`` takes them for
+            class 0; default: what the dataset's entry says.
+
+    Returns:
+        ``Data`` with ``x`` (torch CSR where sparse), ``edge_index`` in the published direction, ``y`` and three masks,
+        n x splits each; where the published splits are not to be had, random ones, with a warning.
+    """
+    source = find_source(name)
+    rule = GraphConfig(unlabelled=source.graph.unlabelled if unlabelled is None else unlabelled).unlabelled
+    data = load_source(source, mirror=mirror).data
+    if rule == "first_class":
+        data.y = data.y.clamp(min=0)
+    else:
+        for key in ("train_mask", "val_mask", "test_mask"):
+            if key in data:
+                data[key] = data[key] & (data.y >= 0).view(-1, *[1] * (data[key].dim() - 1))
+    return data
+
+
+def load_source(source: Source, *, mirror: str | Path | None = None) -> Loaded:
+    """Load what :func:`find_source` found; nodes without a label stay in the masks."""
+    if source.kind == "file":
+        from glognn.data.npz import read_npz
+
+        data = read_npz(source.name)
+        return Loaded(data, source, "given with the graph" if "train_mask" in data else "", {})
+    if source.kind == "generated":
+        from glognn.data import synthetic, twins
+        from glognn.data.splits import RANDOM_SPLITS
+
+        data = twins.generate(source.entry, source.scale) if source.entry else getattr(synthetic, source.name)()
+        return Loaded(data, source, RANDOM_SPLITS, {})
+    assert source.entry is not None
+    return _load_published(source, source.entry, mirror_dir(mirror))
+
+
+def _load_published(source: Source, entry: Dataset, mirror: Path | None) -> Loaded:
+    import hashlib
+
+    from glognn.data.convert import to_data
+    from glognn.data.splits import RANDOM_SPLITS
+
+    if entry.warning and entry.name not in _warned:
+        _warned.add(entry.name)
+        warnings.warn(entry.warning, DataWarning, stacklevel=4)
+    paths = {role: fetch(file, mirror) for role, file in entry.files.items()}
+    reader = import_module(f"glognn.data.readers.{entry.reader}")
+    raw: RawGraph = _read(entry, list(entry.files.values()), lambda: reader.read(paths, **entry.options))
+    origin = entry.splits_rule.partition(";")[0]
+    used = dict(zip((file.path for file in entry.files.values()), paths.values(), strict=True))
+    if entry.splits:
+        try:
+            split_paths = [fetch(file, mirror) for file in entry.splits]
+        except MissingFileError as error:
+            if not entry.splits_optional:
+                raise
+            warnings.warn(
+                f"{entry.name}: its published splits are not to be had, so random 50/25/25 splits (seed 0) stand in; "
+                f"scores on them are not those of the paper's splits. {error}",
+                DataWarning,
+                stacklevel=4,
+            )
+            origin = f"{RANDOM_SPLITS} (the published splits are not to be had)"
+        else:
+            splitter = import_module(f"glognn.data.readers.{entry.splits_reader}")
+            masks = _read(entry, list(entry.splits), lambda: splitter.read_splits(split_paths, len(raw.y)))
+            raw = replace(raw, masks=masks)
+            used |= dict(zip((file.path for file in entry.splits), split_paths, strict=True))
+    digests = {path: hashlib.sha256(place.read_bytes()).hexdigest() for path, place in used.items()}
+    return Loaded(to_data(raw), source, origin, digests)
+
+
+def _read(entry: Dataset, files: list[PublishedFile], read: Callable[[], Any]) -> Any:
+    """Call a reader; files it cannot read, and whose published checksum is unknown, are dropped from the cache."""
+    try:
+        return read()
+    except Exception as error:
+        suspects = [file for file in files if file.sha256 is None and (cache_dir() / file.path).is_file()]
+        for file in suspects:
+            forget(file)
+        again = " It was removed from the cache: run again to download it." if suspects else ""
+        named = ", ".join(f"'{file.path}'" for file in files[:3]) + (" ..." if len(files) > 3 else "")
+        problem = " ".join(str(error).split()).rstrip(".") or "no reason given"
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        raise InputError(f"{entry.name}: {named} cannot be read: {kind}{problem}.{again}") from error

@@ -9,6 +9,8 @@ from torch import Tensor
 from glognn.errors import InputError
 
 FRACTIONS = (0.5, 0.25, 0.25)
+RANDOM_SPLITS = "random 50/25/25, stratified, seed 0"
+"""What :func:`random_splits` gives by default, in the words of a record."""
 
 
 def random_splits(

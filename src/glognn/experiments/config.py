@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from glognn.data.sources import find_source
 from glognn.errors import InputError
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS, ModelConfig, find_model
@@ -115,14 +116,13 @@ def resolve(
 
     Args:
         models: Model names; when empty, the file's, else the default one.
-        source: A settings file, or ``published:<dataset>``.
+        source: A settings file, or ``published:<dataset>``, which names the dataset too.
         given: Settings by name, from any of the three groups. With several models a model setting goes to the
             models that have it.
-        dataset: Name or file; when ``None``, the settings file's or the default one.
+        dataset: Name or file, see :func:`~glognn.data.sources.find_source`; when ``None``, the settings file's or the
+            default one. How its graph is prepared and scored are facts of the dataset that settings override.
         splits: See :func:`parse_splits`; when ``None``, the settings file's or all.
     """
-    if source is not None and source.startswith(PUBLISHED_PREFIX) and dataset is None:
-        raise InputError(f"'{source}' gives settings, not the graph: name its file with --dataset.")
     names = list(models)
     if not names:
         tables = {} if source is None or source.startswith(PUBLISHED_PREFIX) else read_tables(Path(source))
@@ -149,8 +149,10 @@ def _resolve_one(
     model: type[ModelConfig], source: str | None, given: Mapping[str, Any], dataset: str | None, splits: str | None
 ) -> RunConfig:
     tables: Tables = {}
+    usual_dataset = DEFAULT_DATASET
     if source is not None and source.startswith(PUBLISHED_PREFIX):
-        tables = read_tables(published_path(model.name, source.removeprefix(PUBLISHED_PREFIX)))
+        usual_dataset = source.removeprefix(PUBLISHED_PREFIX)
+        tables = read_tables(published_path(model.name, usual_dataset))
     elif source is not None:
         tables = read_tables(Path(source))
     from_file = dict(tables.get("model", {}))
@@ -158,17 +160,20 @@ def _resolve_one(
         # The file describes another model: of its settings, take those this one has too.
         from_file = {name: value for name, value in from_file.items() if name in model.names()}
     data = dict(tables.get("data", {}))
-    file_dataset, file_splits = data.pop("dataset", DEFAULT_DATASET), data.pop("splits", ALL_SPLITS)
+    file_dataset, file_splits = data.pop("dataset", usual_dataset), data.pop("splits", ALL_SPLITS)
+    found = find_source(str(dataset or file_dataset))
 
     def pick(names: list[str]) -> dict[str, Any]:
         return {name: value for name, value in given.items() if name in names}
 
     config = RunConfig(
-        dataset=str(dataset or file_dataset),
+        dataset=found.name,
         splits=str(splits or file_splits),
-        graph=GraphConfig.from_mapping(data | pick(GraphConfig.names())),
+        graph=GraphConfig.from_mapping(found.graph.as_dict() | data | pick(GraphConfig.names())),
         model=model.from_mapping(from_file | pick(model.names())),
-        training=TrainingConfig.from_mapping(tables.get("training", {}) | pick(TrainingConfig.names())),
+        training=TrainingConfig.from_mapping(
+            {"metric": found.metric} | tables.get("training", {}) | pick(TrainingConfig.names())
+        ),
     )
     parse_splits(config.splits)
     return config

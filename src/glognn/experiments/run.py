@@ -18,8 +18,8 @@ from typing import Any
 import torch
 
 import glognn
-from glognn.data.sources import load_data
-from glognn.data.splits import FRACTIONS, random_splits
+from glognn.data.sources import find_source, load_source
+from glognn.data.splits import RANDOM_SPLITS, random_splits
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
 from glognn.experiments.folder import (
@@ -42,8 +42,6 @@ from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.loop import TrainingResult, train
 
-RANDOM_SPLITS = 5
-
 
 @dataclass(frozen=True, eq=False)
 class LoadedGraph:
@@ -53,17 +51,18 @@ class LoadedGraph:
     facts: dict[str, Any]
 
 
-def load_graph(config: RunConfig) -> LoadedGraph:
+def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
     """Load and prepare the dataset of a configuration; a graph without splits gets random ones."""
-    graph = Graph.from_data(load_data(config.dataset), config.graph, dtype=DTYPES[config.training.dtype])
-    origin = "given with the graph"
+    loaded = load_source(find_source(config.dataset), mirror=mirror)
+    graph = Graph.from_data(loaded.data, config.graph, dtype=DTYPES[config.training.dtype])
+    origin = loaded.splits_origin
     if graph.num_splits == 0:
-        graph = graph.with_masks(random_splits(graph.y, RANDOM_SPLITS))
-        shares = "/".join(f"{100 * fraction:g}" for fraction in FRACTIONS)
-        origin = f"random {shares}, stratified, seed 0 (the graph brings none)"
+        graph, origin = graph.with_masks(random_splits(graph.y)), f"{RANDOM_SPLITS} (the graph brings none)"
     homophily = edge_homophily(graph.adjacency.matrix, graph.y)
     facts = {
         "dataset": config.dataset,
+        "kind": loaded.source.kind,
+        "files": loaded.files,
         "fingerprint": graph.fingerprint(),
         "num_nodes": graph.num_nodes,
         "num_entries": graph.adjacency.matrix.nnz,

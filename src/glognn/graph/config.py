@@ -21,5 +21,14 @@ class GraphConfig(Settings):
         ("keep", "remove"),
     )
     feature_normalization: str = choice(
-        "none", "'row' divides each node's features by the sum of their absolute values.", ("none", "row")
+        "none",
+        "'row' divides each node's features by the sum of their absolute values; 'standard' gives each column mean 0 "
+        "and (unbiased) standard deviation 1.",
+        ("none", "row", "standard"),
+    )
+    unlabelled: str = choice(
+        "exclude",
+        "Nodes without a label: 'exclude' leaves them out of train, val and test; 'first_class' takes them for class "
+        "0, as some published code does.",
+        ("exclude", "first_class"),
     )

@@ -70,6 +70,8 @@ class Graph:
             dtype=dtype,
         )
         y = _check_labels(getattr(data, "y", None), num_nodes, edge_index.device)
+        if config.unlabelled == "first_class":
+            y = y.clamp(min=0)
         return cls(
             x=_check_features(data.x, num_nodes, config.feature_normalization, dtype),
             adjacency=adjacency,
@@ -191,7 +193,9 @@ def _check_features(x: Any, num_nodes: int, normalization: str, dtype: torch.dty
         place = f"value {where[0]} of the sparse features" if sparse else f"row {where[0]}, column {where[1]}"
         value = values[tuple(where)].item()
         raise InputError(f"x must be finite in {dtype}. Got {value} at {place} instead.")
-    if not sparse:
+    if normalization == "standard":
+        x, sparse = _standardize(x), False
+    elif not sparse:
         nonzeros = int(torch.count_nonzero(x))
         sparse = nonzeros < SPARSE_BELOW * x.numel()
     if normalization == "row":
@@ -208,6 +212,15 @@ def _divide_rows(x: Tensor) -> Tensor:
     sums = np.asarray(abs(csr).sum(axis=1)).ravel()
     csr = sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ csr)
     return SparseMatrix.from_scipy(csr, torch.float64).to(device=x.device).csr
+
+
+def _standardize(x: Tensor) -> Tensor:
+    """Columns with mean 0 and unbiased standard deviation 1; a constant column becomes 0."""
+    dense = x.to_dense().double()
+    dense = dense - dense.mean(dim=0)
+    spread = dense.square().sum(dim=0).div(max(len(dense) - 1, 1)).sqrt()
+    constant = spread <= 1e-12 * x.to_dense().double().abs().amax(dim=0)
+    return torch.where(constant, 0.0, dense / torch.where(constant, 1.0, spread))
 
 
 def _check_labels(given: Any, num_nodes: int, device: torch.device) -> Tensor:

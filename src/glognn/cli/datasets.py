@@ -1,0 +1,289 @@
+"""``glognn datasets``: what can be loaded by name, what it is, and whether it is what was published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glognn.cli.options import MIRROR
+from glognn.data.catalog import DATASETS, Dataset
+from glognn.data.fetch import cache_dir, is_present, mirror_dir
+from glognn.data.sources import Source, find_source
+from glognn.errors import GloGNNError, InputError, MissingFileError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from glognn.data.statistics import Statistics
+
+GROUPS = {"small": "small graphs of the paper", "large": "large graphs of the paper", "beyond": "beyond the paper"}
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Datasets to show in full (or twin:NAME, or a .npz file). [dim]Default: list all.[/dim]"),
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Load every dataset that is on this machine (or those named) and compare it with the catalog.",
+        ),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            help="Where the picture of a dataset goes (.png, .svg or .pdf). "
+            "[dim]Default: pictures/NAME.png in the cache.[/dim]",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+    data_mirror: MIRROR = None,
+) -> None:
+    """List the datasets, show some in full, or verify them.
+
+    Published files are downloaded on first use into the cache (GLOGNN_DATA, else the platform's place for caches) and
+    checked every time they are read.
+
+    Examples:
+
+      glognn datasets
+
+      glognn datasets texas --picture texas.svg
+
+      glognn datasets --verify --data-mirror /data/mirror
+    """
+    from rich.console import Console
+
+    console = Console()
+    mirror = mirror_dir(data_mirror)
+    sources = [find_source(name) for name in names or []]
+    if picture is not None and (len(sources) != 1 or verify or picture.suffix not in PICTURE_SUFFIXES):
+        raise InputError(
+            f"--picture takes one dataset and a file ending in {', '.join(PICTURE_SUFFIXES)}. Got '{picture}' instead."
+        )
+    if verify:
+        _verify(console, sources, mirror, as_json)
+    elif not sources:
+        _list(console, mirror, as_json)
+    else:
+        for source in sources:
+            _show(console, source, mirror, picture, as_json)
+
+
+def _edges(entry: Dataset) -> str:
+    return f"{entry.expected.edges:,}{'*' if entry.expected.counted == 'given' else ''}"
+
+
+def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
+    from rich.table import Table
+
+    if as_json:
+        content = {name: _facts(entry) | {"here": is_present(entry, mirror)} for name, entry in DATASETS.items()}
+        typer.echo(json.dumps(content, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("dataset", no_wrap=True)
+    for heading in ("nodes", "edges", "features", "classes", "homophily"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("metric", "splits", "from", "here"):
+        table.add_column(heading, no_wrap=True)
+    group = ""
+    for entry in DATASETS.values():
+        if entry.group != group:
+            group = entry.group
+            table.add_row(f"[dim]{GROUPS[group]}[/dim]")
+        expected = entry.expected
+        table.add_row(
+            entry.name,
+            f"{expected.nodes:,}",
+            _edges(entry),
+            f"{expected.features:,}",
+            str(expected.classes),
+            "" if expected.homophily is None else f"{expected.homophily:.2f}",
+            entry.metric,
+            entry.splits_rule.split()[0],
+            entry.source,
+            "yes" if is_present(entry, mirror) else "no",
+        )
+    console.print(table)
+    console.out(
+        "\nEdges: undirected, self-loops included; * directed, as published. Homophily: share of same-class edges.\n"
+        "Generated graphs: pairs (embedded), and "
+        + ", ".join(f"twin:{name}" for name, entry in DATASETS.items() if entry.twin)
+        + " (twin:NAME@0.1: a tenth of the size).\n"
+        f"Cache: {cache_dir()}" + (f"   Mirror: {mirror}" if mirror else ""),
+        highlight=False,
+    )
+
+
+def _facts(entry: Dataset) -> dict[str, Any]:
+    """An entry as plain values."""
+    from dataclasses import asdict
+
+    return {
+        "group": entry.group,
+        "what": entry.what,
+        "expected": asdict(entry.expected),
+        "metric": entry.metric,
+        "splits": entry.splits_rule,
+        "preparation": entry.graph.as_dict(),
+        "files": {each.path: {"url": each.url, "sha256": each.sha256} for each in entry.all_files},
+        "citation": entry.citation,
+        "licence": entry.licence,
+        "traps": list(entry.traps),
+    }
+
+
+def _show(console: Console, source: Source, mirror: Path | None, picture: Path | None, as_json: bool) -> None:
+    entry = source.entry if source.kind == "published" else None
+    content: dict[str, Any] = {"name": source.name, "kind": source.kind} | (_facts(entry) if entry else {})
+    if not as_json:
+        _print_facts(console, source, entry)
+    try:
+        with console.status(f"loading {source.label}"):
+            from glognn.data.sources import load_source
+            from glognn.data.statistics import measure
+
+            loaded = load_source(source, mirror=mirror)
+            found = measure(loaded.data)
+    except MissingFileError as error:
+        if as_json:
+            typer.echo(json.dumps(content | {"measured": None, "reason": str(error)}, indent=2))
+        else:
+            console.out(f"\nnot measured: {error}", highlight=False)
+        return
+    from glognn.report.dataset import plot_dataset
+
+    path = plot_dataset(source.name, found, picture or cache_dir() / "pictures" / f"{source.label}.png")
+    if as_json:
+        measured = found.record() | {"splits_origin": loaded.splits_origin, "files_read": loaded.files}
+        typer.echo(json.dumps(content | {"measured": measured, "picture": str(path)}, indent=2))
+        return
+    _print_measured(console, found, loaded.splits_origin)
+    console.out(f"\npicture: {path}\n", highlight=False)
+
+
+def _rows(console: Console, title: str, rows: list[tuple[str, str]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="dim", min_width=22)
+    table.add_column()
+    for name, text in rows:
+        table.add_row(name, escape(text))
+    console.print(table)
+
+
+def _print_facts(console: Console, source: Source, entry: Dataset | None) -> None:
+    console.print(f"[bold]{source.name}[/bold]")
+    if entry is None:
+        if source.entry is not None:
+            console.out(
+                f"a generated graph with the sizes of {source.entry.name}; scores on it say nothing about that dataset",
+                highlight=False,
+            )
+        return
+    prepared = ", ".join(f"{name} {str(value).lower()}" for name, value in entry.graph.as_dict().items())
+    rows = [
+        ("what", entry.what),
+        ("metric", entry.metric),
+        ("splits", entry.splits_rule),
+        ("prepared", f"{prepared} (the paper's choice; flags override it)"),
+        ("from", entry.source),
+        ("citation", entry.citation),
+        ("licence", entry.licence),
+        *(("trap", trap) for trap in entry.traps),
+    ]
+    _rows(console, "", rows)
+
+
+def _print_measured(console: Console, found: Statistics, splits_origin: str) -> None:
+    degrees, h = found.degree_summary(), found.homophily
+    sizes = [
+        f"{name} {low:,}" + (f" to {high:,}" if low != high else "") for name, (low, high) in found.set_sizes.items()
+    ]
+    labelled = max(sum(found.class_sizes), 1)
+    rows = [
+        ("nodes", f"{found.nodes:,}, of them {found.isolated:,} isolated, {found.unlabelled:,} unlabelled"),
+        (
+            "edges",
+            f"{found.edges_given:,} published, {found.edges_directed:,} distinct directed, "
+            f"{found.edges_undirected:,} distinct undirected (with {found.self_loops:,} self-loops)",
+        ),
+        (
+            "degree",
+            f"min {degrees['min']:.0f}, median {degrees['median']:g}, mean {degrees['mean']:.2f}, "
+            f"max {degrees['max']:,.0f} (linked nodes)",
+        ),
+        ("features", f"{found.features:,}, {100 * found.feature_density:.2f} % of the values nonzero"),
+        (
+            "classes",
+            ", ".join(
+                f"{number}: {size:,} ({100 * size / labelled:.1f} %)" for number, size in enumerate(found.class_sizes)
+            ),
+        ),
+        ("edge homophily", f"{h.edge:.4f} without self-loops, {h.edge_with_loops:.4f} with them (the paper's rule)"),
+        ("node homophily", f"{h.node:.4f}"),
+        ("class-insensitive", f"{h.class_insensitive:.4f} (LINKX)"),
+        ("adjusted", f"{h.adjusted:.4f} (0: links ignore classes)"),
+        ("label informativeness", f"{h.label_informativeness:.4f}"),
+        ("splits", f"{found.splits}, {splits_origin}; nodes: {', '.join(sizes)}"),
+        ("fingerprint", found.fingerprint),
+    ]
+    _rows(console, "\nmeasured", rows)
+
+
+def _verify(console: Console, sources: list[Source], mirror: Path | None, as_json: bool) -> None:
+    """One line for each dataset; exit code 1 when one differs."""
+    from glognn.data.sources import load_source
+    from glognn.data.statistics import differences, measure
+
+    wrong = [source.name for source in sources if source.kind != "published"]
+    if wrong:
+        raise InputError(f"--verify is for published datasets. Got '{wrong[0]}' instead.")
+    chosen = sources or [find_source(name) for name, entry in DATASETS.items() if is_present(entry, mirror)]
+    if not chosen:
+        raise InputError("No dataset is on this machine to verify: name one to download it, or name a --data-mirror.")
+    results: dict[str, Any] = {}
+    for source in chosen:
+        entry = source.entry
+        assert entry is not None
+        with console.status(f"verifying {source.name}"):
+            loaded = load_source(source, mirror=mirror)
+            found = measure(loaded.data)
+        wrongs = differences(found, entry.expected)
+        given = entry.expected.counted == "given"
+        homophily = found.given_homophily if given else found.homophily.edge_with_loops
+        published = sum(file.sha256 is not None for file in entry.all_files)
+        results[source.name] = {
+            "differences": wrongs,
+            "files_with_published_checksum": published,
+            "files_read": loaded.files,
+            "splits_origin": loaded.splits_origin,
+        } | found.record()
+        if not as_json:
+            content = "content equal" if entry.expected.fingerprint else "content not on record"
+            console.out(
+                f"{'DIFFERENT' if wrongs else 'ok':<10}{source.name:<20}{found.nodes:>9,} nodes "
+                f"{found.edges_given if given else found.edges_undirected:>10,} edges {found.features:>6,} features "
+                f"{found.classes:>3} classes  homophily {homophily:.2f}  "
+                f"{'; '.join(wrongs) if wrongs else content}",
+                highlight=False,
+            )
+    if as_json:
+        typer.echo(json.dumps(results, indent=2))
+    else:
+        absent = [name for name, entry in DATASETS.items() if not is_present(entry, mirror)] if not sources else []
+        if absent:
+            console.out(f"not on this machine: {', '.join(absent)}", highlight=False)
+    bad = [name for name, result in results.items() if result["differences"]]
+    if bad:
+        raise GloGNNError(f"{len(bad)} of {len(results)} datasets are not what was published: {', '.join(bad)}.")
