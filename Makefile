@@ -3,16 +3,17 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
-DATA ?= ../shared/data/verified
+MIRROR ?=
 
-.PHONY: help run test lint types tests wheel check-kills check-scaling check-published clean
+.PHONY: help run test lint types tests wheel check-kills check-scaling check-published check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
 	@echo "make check-kills      kill a training run 20 times at random epochs and compare the final weights (3 minutes)"
 	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (12 minutes)"
-	@echo "make check-published  the authors' settings on the nine small datasets in DATA=$(DATA) (50 minutes)"
+	@echo "make check-published  the authors' settings on the nine small datasets, from MIRROR=... or downloaded (50 minutes)"
+	@echo "make check-twins      generate and prepare twins of the six large datasets in full size (3 minutes)"
 	@echo "make clean            remove the environment and everything built"
 
 $(VENV)/.created:
@@ -57,7 +58,10 @@ check-scaling: $(VENV)/.dev
 	$(BIN)/python benchmarks/scaling.py
 
 check-published: $(VENV)/.dev
-	$(BIN)/python benchmarks/published_small.py --data $(DATA)
+	$(BIN)/python benchmarks/published_small.py $(if $(MIRROR),--data-mirror $(MIRROR))
+
+check-twins: $(VENV)/.dev
+	$(BIN)/python benchmarks/large_graphs.py --epochs 0
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache

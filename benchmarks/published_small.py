@@ -1,6 +1,6 @@
 """GloGNN and GloGNN++ at the authors' settings on the nine small datasets, beside the paper and the released code.
 
-    python benchmarks/published_small.py --data DIR        (DIR holds texas.npz, cora.npz, ... in the .npz layout)
+    python benchmarks/published_small.py [--data-mirror DIR]
 
 Ten splits each, judged as the authors did (last epoch), at the best validation score, and with the exact coefficient
 of GloGNN++. Runs go to runs/published-small and are not repeated; the table and the records go to results/.
@@ -21,8 +21,6 @@ import torch
 from glognn.experiments.config import RunConfig, published_path, read_tables, resolve
 from glognn.experiments.folder import Report
 from glognn.experiments.run import LoadedGraph, load_graph, run_split
-from glognn.graph.graph import SET_NAMES
-from glognn.graph.sparse import SparseMatrix
 
 DATASETS = ("texas", "wisconsin", "cornell", "actor", "squirrel", "chameleon", "cora", "citeseer", "pubmed")
 VARIANTS: dict[str, tuple[str, dict[str, str]]] = {
@@ -39,30 +37,22 @@ RELEASED = {
 """The released code run again over all ten splits, seed 42, last epoch (measured outside this repository)."""
 
 
-def configuration(data: Path, dataset: str, variant: str) -> RunConfig:
+def configuration(dataset: str, variant: str) -> RunConfig:
     model, extra = VARIANTS[variant]
     settings = {"threads": 1, "device": "cpu", **extra}
-    [config] = resolve([model], f"published:{dataset}", settings, str(data / f"{dataset}.npz"), None)
+    [config] = resolve([model], f"published:{dataset}", settings, None, None)
     return config
 
 
 @lru_cache(maxsize=1)
-def load(data: Path, dataset: str, variant: str) -> LoadedGraph:
-    loaded = load_graph(configuration(data, dataset, variant))
-    if dataset != "citeseer":
-        return loaded
-    # Fifteen nodes have neither features nor a label in the published files; the authors leave them out of all sets.
-    graph = loaded.graph
-    assert isinstance(graph.x, SparseMatrix)
-    known = (graph.x.csr.crow_indices().diff() > 0).unsqueeze(1)
-    graph = graph.with_masks({name: graph.masks[name] & known for name in SET_NAMES})
-    return LoadedGraph(graph, loaded.facts | {"fingerprint": graph.fingerprint()})
+def load(mirror: Path | None, dataset: str, variant: str) -> LoadedGraph:
+    return load_graph(configuration(dataset, variant), mirror)
 
 
-def run(root: Path, data: Path, dataset: str, variant: str, split: int) -> Report:
+def run(root: Path, mirror: Path | None, dataset: str, variant: str, split: int) -> Report:
     torch.set_num_threads(1)
     folder = root / dataset / variant.replace(" ", "-") / f"split-{split}"
-    return run_split(folder, configuration(data, dataset, variant), split, load(data, dataset, variant))
+    return run_split(folder, configuration(dataset, variant), split, load(mirror, dataset, variant))
 
 
 def paper_value(dataset: str, variant: str) -> float:
@@ -108,7 +98,7 @@ def text(value: dict[str, float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with the .npz graph files")
+    parser.add_argument("--data-mirror", type=Path, help="folder with the published files; default: download them")
     parser.add_argument("--runs", type=Path, default=Path("runs/published-small"), help="where the run folders go")
     parser.add_argument("--out", type=Path, default=Path("results/published-small"), help="stem of the results")
     parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS)
@@ -117,7 +107,7 @@ def main() -> None:
     tasks = [(d, v, s) for d in options.datasets for v in VARIANTS for s in range(NUM_SPLITS)]
     reports: dict[tuple[str, str], dict[int, Report]] = {}
     with ProcessPoolExecutor(options.workers) as pool:
-        futures = {pool.submit(run, options.runs, options.data, d, v, s): (d, v, s) for d, v, s in tasks}
+        futures = {pool.submit(run, options.runs, options.data_mirror, d, v, s): (d, v, s) for d, v, s in tasks}
         for count, future in enumerate(as_completed(futures), 1):
             dataset, variant, split = futures[future]
             report = future.result()
@@ -139,7 +129,7 @@ def main() -> None:
                     for report in found
                 ],
                 **{name: found[0]["config"][name] for name in ("model", "training")},
-                "data": found[0]["data"] | {"dataset": dataset},
+                "data": found[0]["data"],
                 "versions": found[0]["versions"],
                 "machine": found[0]["machine"],
             }

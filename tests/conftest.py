@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,13 @@ import torch
 from torch_geometric.data import Data
 
 import glognn
+from glognn.data import sources
 from glognn.data.splits import random_splits
 from glognn.graph.graph import Graph
 
 ROOT = Path(__file__).parents[1]
 REAL_DATA = ROOT.parent / "shared" / "data" / "verified"
+MIRROR = ROOT.parent / "shared" / "data" / "mirror"
 
 COMMAND = [sys.executable, "-m", "glognn"]
 """The command line, run from the package under test."""
@@ -27,8 +31,10 @@ ENVIRONMENT = os.environ | {
     "TERM": "dumb",
     "PYTHONPATH": os.pathsep.join(_PATHS),
     "CUDA_VISIBLE_DEVICES": "",
+    "GLOGNN_DATA": str(Path(tempfile.gettempdir()) / f"glognn-tests-{os.getpid()}"),
+    "GLOGNN_MIRROR": "",
 }
-"""For programs that tests start: a plain terminal, no GPU."""
+"""For programs that tests start: a plain terminal, no GPU, a cache of their own."""
 
 _FIGURES = pytest.StashKey[dict[str, str]]()
 
@@ -57,6 +63,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def figures(request: pytest.FixtureRequest) -> dict[str, str]:
     """Numbers worth seeing after a test run; written at its end."""
     return request.config.stash[_FIGURES]
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(ENVIRONMENT["GLOGNN_DATA"], ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test has an empty data cache, no mirror, and no warning shown yet."""
+    monkeypatch.setenv("GLOGNN_DATA", str(tmp_path / "cache"))
+    monkeypatch.delenv("GLOGNN_MIRROR", raising=False)
+    monkeypatch.setattr(sources, "_warned", set())
+    return tmp_path / "cache"
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from glognn.data.npz import read_npz, write_npz
-from glognn.data.sources import load_data, resolve_dataset
+from glognn.data.sources import find_source, load_dataset
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from tests.conftest import REAL_DATA, make_data
@@ -30,7 +30,7 @@ def test_round_trip(weighted: bool, sparse: bool, tmp_path: Path) -> None:
 
 def test_optional_parts_may_be_missing(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", edge_index=np.array([[0], [1]]), node_labels=np.array([0, 1, -1]))
-    graph = Graph.from_data(load_data(str(tmp_path / "g.npz")))
+    graph = Graph.from_data(load_dataset(str(tmp_path / "g.npz")))
     assert (graph.num_nodes, graph.x, graph.num_splits) == (3, None, 0)
 
 
@@ -86,18 +86,18 @@ def test_wrong_files(write, message: str, tmp_path: Path) -> None:
 
 
 def test_names() -> None:
-    assert resolve_dataset("pairs") == "pairs"
+    assert find_source("pairs").kind == "generated"
     with pytest.raises(InputError, match="Did you mean 'pairs'"):
-        resolve_dataset("pair")
+        find_source("pair")
     with pytest.raises(InputError, match="There is no graph file 'nowhere.npz'"):
-        resolve_dataset("nowhere.npz")
+        find_source("nowhere.npz")
     with pytest.raises(InputError, match="There is no graph file"):
         read_npz("nowhere.npz")
 
 
 @pytest.mark.real_data
 def test_a_real_file() -> None:
-    graph = Graph.from_data(load_data(str(REAL_DATA / "chameleon.npz")))
+    graph = Graph.from_data(load_dataset(str(REAL_DATA / "chameleon.npz")))
     assert (graph.num_nodes, graph.num_features, graph.num_classes, graph.num_splits) == (2277, 2325, 5, 10)
     loops = graph.edge_counts.self_loops_kept
     assert (graph.adjacency.matrix.nnz + loops) // 2 == 31421  # the paper's count of undirected edges

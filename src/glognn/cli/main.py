@@ -80,7 +80,7 @@ def _speak_plainly() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     logger = logging.getLogger("glognn.data")
-    logger.addHandler(handler)
+    logger.handlers = [handler]
     logger.setLevel(logging.INFO)
     logger.propagate = False
 

@@ -33,4 +33,4 @@ def _features(x: FloatArray | sp.csr_array | None) -> Tensor | None:
         x.sum_duplicates()
         wide = x.dtype == np.float64
         return SparseMatrix.from_scipy(x, torch.float64 if wide else torch.float32).csr
-    return torch.from_numpy(np.ascontiguousarray(x))
+    return torch.from_numpy(np.require(x, requirements=["C", "W"]))

@@ -42,11 +42,10 @@ def generate(entry: Dataset, scale: float = 1.0, *, seed: int = 0) -> Data:
     if twin is None:
         raise InputError(f"There is no twin of '{entry.name}'.")
     num_nodes = round(scale * expected.nodes)
-    pairs, directed = round(scale * twin.undirected_edges), round(scale * twin.directed_edges)
+    pairs = round(scale * twin.undirected_edges)
+    directed = min(round(scale * twin.directed_edges), 2 * pairs)
     if num_nodes < 10 * expected.classes or pairs > num_nodes * (num_nodes - 1) // 8:
-        raise InputError(
-            f"A twin of {entry.name} with {num_nodes} nodes and {pairs} edges is too small. Raise the scale."
-        )
+        raise InputError(f"A twin with {num_nodes} nodes and {pairs} edges is too small: raise the scale {scale:g}.")
     generator = np.random.default_rng(seed)
     labels = _labels(num_nodes, expected.classes, twin, generator)
     draw = _Ends(labels, expected.classes, generator)

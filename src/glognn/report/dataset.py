@@ -53,7 +53,9 @@ def plot_dataset(name: str, found: Statistics, path: Path) -> Path:
             colour = "black" if share > middle else "white"
             class_axes.text(column, row, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=9)
     edge = found.homophily.edge
-    class_axes.set_title(f"edge homophily {edge:.2f}" if not np.isnan(edge) else "no labelled edges", fontsize=10)
+    class_axes.set_title(
+        f"edge homophily {edge:.2f} (without self-loops)" if not np.isnan(edge) else "no labelled edges", fontsize=10
+    )
     class_axes.set(xlabel="class of the neighbour", ylabel="class of the node")
     figure.colorbar(image, ax=class_axes, label="% of the class's edges")
     kind = path.suffix.removeprefix(".") or "png"
