@@ -69,14 +69,23 @@ def test_help_and_settings_load_no_torch() -> None:
     heavy = {"torch", "torch_geometric", "numpy", "scipy", "sklearn", "matplotlib"}
     call = "import contextlib; from glognn.cli.main import main; sys.argv = {}\n"
     call += "with contextlib.suppress(SystemExit): main()"
-    for arguments in (["--help"], ["train", "--help"], ["models"], ["models", "glognn++"], ["train", "--gamma", "7"]):
+    quick = (
+        ["--help"],
+        ["train", "--help"],
+        ["models"],
+        ["models", "glognn++"],
+        ["datasets"],
+        ["train", "--gamma", "7"],
+    )
+    for arguments in quick:
         assert not loaded_after(call.format(["glognn", *arguments])) & heavy, arguments
     assert not loaded_after("import glognn; dir(glognn)") & heavy
 
 
 def test_libraries_absent_from_some_machines_load_only_when_needed() -> None:
-    late = {"tomli_w", "matplotlib", "typer", "rich"}
-    assert not loaded_after("import glognn; glognn.train, glognn.GloGNN, glognn.coefficient_rows") & late
+    late = {"tomli_w", "matplotlib", "typer", "rich", "pooch", "platformdirs"}
+    names = "glognn.train, glognn.GloGNN, glognn.coefficient_rows, glognn.load_dataset('pairs')"
+    assert not loaded_after(f"import glognn; {names}") & late
 
 
 def test_public_names() -> None:

@@ -13,7 +13,6 @@ from glognn.data.catalog import DATASETS, find_dataset
 from glognn.data.sources import find_source
 from glognn.data.statistics import differences, measure
 from glognn.errors import InputError
-from glognn.experiments.config import resolve
 from glognn.metrics import METRICS
 from tests.conftest import make_data
 
@@ -65,8 +64,6 @@ def test_published_settings_agree_with_the_catalog() -> None:
         stated = tables["data"]
         assert stated == {name: value for name, value in entry.graph.as_dict().items() if name in stated}, path
         assert tables["training"]["metric"] == entry.metric
-        [config] = resolve([path.parent.name], f"published:{path.stem}", {}, None, None)
-        assert config.dataset == path.stem
 
 
 def test_names() -> None:

@@ -18,7 +18,8 @@ PUBLISHED = sorted(published_path("glognn", "texas").parents[1].glob("*/*.toml")
 def test_published_settings_fit_the_code(path: Path) -> None:
     tables = read_tables(path)
     model = find_model(path.parent.name)
-    [config] = resolve([model.name], f"published:{path.stem}", {}, "g.npz", None)
+    [config] = resolve([model.name], f"published:{path.stem}", {}, None, None)
+    assert config.dataset == path.stem
     assert tables["model"].pop("name") == model.name
     assert tables["model"].items() <= config.model.as_dict().items()
     assert tables["training"].items() <= config.training.as_dict().items()
@@ -99,11 +100,9 @@ def test_wrong_files(text: str, message: str, tmp_path: Path) -> None:
 
 def test_wrong_names() -> None:
     with pytest.raises(InputError, match="no published settings for the model 'mlp'"):
-        resolve(["mlp"], "published:texas", {}, "g.npz", None)
+        resolve(["mlp"], "published:texas", {}, None, None)
     with pytest.raises(InputError, match="no published settings of glognn for 'texs'. Did you mean 'texas'"):
-        resolve(["glognn"], "published:texs", {}, "g.npz", None)
-    with pytest.raises(InputError, match="'published:texas' gives settings, not the graph"):
-        resolve(["glognn"], "published:texas", {}, None, None)
+        resolve(["glognn"], "published:texs", {}, None, None)
     with pytest.raises(InputError, match="There is no settings file"):
         resolve([], "nowhere.toml", {}, None, None)
     with pytest.raises(InputError, match="Each model must be named once"):

@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.io import loadmat
 
+from glognn.data.readers.mat import read_mat
 from glognn.data.readers.raw import RawGraph
 
 
 def read(files: Mapping[str, Path]) -> RawGraph:
-    content = loadmat(files["graph"])
-    adjacency = sp.coo_array(content["A"])
+    adjacency, label, features = read_mat(files["graph"], ["A", "label", "features"])
     edges = np.stack([ends.astype(np.int64) for ends in adjacency.coords])
-    return RawGraph(
-        edges, sp.csr_array(content["features"], dtype=np.float32), content["label"].ravel().astype(np.int64)
-    )
+    return RawGraph(edges, features.tocsr().astype(np.float32), label.ravel().astype(np.int64))

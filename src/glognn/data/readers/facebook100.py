@@ -12,16 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.io import loadmat
 
+from glognn.data.readers.mat import read_mat
 from glognn.data.readers.raw import RawGraph
 
 GENDER = 1
 
 
 def read(files: Mapping[str, Path]) -> RawGraph:
-    content = loadmat(files["graph"])
-    adjacency, info = sp.coo_array(content["A"]), content["local_info"].astype(np.int64)
+    adjacency, info = read_mat(files["graph"], ["A", "local_info"])
+    info = info.astype(np.int64)
     if adjacency.shape != (len(info), len(info)):
         raise ValueError(f"A is {adjacency.shape} for {len(info)} nodes")
     present = adjacency.data != 0
