@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from glognn.explain.coefficients import coefficient_rows
     from glognn.graph.config import GraphConfig
     from glognn.graph.graph import Graph
+    from glognn.graph.homophily import measure_homophily
     from glognn.models.glognn import GloGNN, GloGNNPlusPlus
     from glognn.models.mlp import MLP
     from glognn.nn.global_homophily import GlobalHomophily
@@ -40,6 +41,7 @@ _HOMES = {
     "find_dataset": "glognn.data.catalog",
     "load_dataset": "glognn.data.sources",
     "load_model": "glognn.experiments.folder",
+    "measure_homophily": "glognn.graph.homophily",
     "predict": "glognn.training.predict",
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
@@ -64,6 +66,7 @@ __all__ = [
     "find_dataset",
     "load_dataset",
     "load_model",
+    "measure_homophily",
     "predict",
     "random_splits",
     "read_npz",
