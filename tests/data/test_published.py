@@ -166,7 +166,7 @@ def masks(data: Data) -> list[torch.Tensor]:
 def test_against_pyg_webkb(name: str, tmp_path: Path) -> None:
     place(name, tmp_path / name / "raw")
     theirs, ours = pyg.WebKB(str(tmp_path), name)[0], load(name)
-    assert torch.equal(theirs.x, ours.x.to_dense())
+    assert torch.equal(theirs.x, ours.x)
     assert torch.equal(theirs.y, ours.y)
     assert edge_set(theirs.edge_index) == edge_set(ours.edge_index)
     assert all(torch.equal(a, b) for a, b in zip(masks(theirs), masks(ours), strict=True))
@@ -176,7 +176,7 @@ def test_against_pyg_webkb(name: str, tmp_path: Path) -> None:
 def test_against_pyg_wikipedia(name: str, tmp_path: Path) -> None:
     place(name, tmp_path / name / "geom_gcn" / "raw")
     theirs, ours = pyg.WikipediaNetwork(str(tmp_path), name, geom_gcn_preprocess=True)[0], load(name)
-    assert torch.equal(theirs.x, ours.x.to_dense())
+    assert torch.equal(theirs.x, ours.x)
     assert torch.equal(theirs.y, ours.y)
     assert edge_set(theirs.edge_index) == edge_set(ours.edge_index)
     assert all(torch.equal(a.bool(), b) for a, b in zip(masks(theirs), masks(ours), strict=True))
@@ -185,7 +185,7 @@ def test_against_pyg_wikipedia(name: str, tmp_path: Path) -> None:
 def test_against_pyg_actor(tmp_path: Path) -> None:
     place("actor", tmp_path / "raw")
     theirs, ours = pyg.Actor(str(tmp_path))[0], load("actor")
-    assert torch.equal(theirs.x, ours.x.to_dense())
+    assert torch.equal(theirs.x, ours.x)
     assert torch.equal(theirs.y, ours.y)
     assert edge_set(theirs.edge_index) == edge_set(ours.edge_index)
     assert all(torch.equal(a, b) for a, b in zip(masks(theirs), masks(ours), strict=True))
@@ -198,7 +198,7 @@ def test_against_pyg_planetoid(name: str, tmp_path: Path) -> None:
     for part in ("x", "y"):
         shutil.copy(MIRROR / "geom-gcn/data" / f"ind.{name}.{part}", tmp_path / name / "geom-gcn" / "raw")
     theirs, ours = pyg.Planetoid(str(tmp_path), name, split="geom-gcn")[0], load(name, unlabelled="first_class")
-    assert torch.equal(theirs.x, ours.x.to_dense())
+    assert torch.equal(theirs.x, ours.x)
     assert torch.equal(theirs.y, ours.y)
     assert torch.equal(coalesce(theirs.edge_index), to_undirected(remove_self_loops(ours.edge_index)[0]))
     assert all(torch.equal(a, b) for a, b in zip(masks(theirs), masks(ours), strict=True))
@@ -211,7 +211,7 @@ def test_against_pyg_facebook(name: str, tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     shutil.copy(MIRROR / next(iter(DATASETS[name].files.values())).path, folder / "data.mat")
     theirs, ours = pyg.LINKXDataset(str(tmp_path), name)[0], load(name)
-    assert torch.equal(theirs.x, ours.x.to_dense())
+    assert torch.equal(theirs.x, ours.x)
     assert torch.equal(theirs.y, ours.y)
     assert edge_set(theirs.edge_index) == edge_set(ours.edge_index)
 
@@ -224,6 +224,14 @@ def test_against_pyg_heterophilous(tmp_path: Path) -> None:
     assert torch.equal(theirs.y, ours.y)
     assert torch.equal(coalesce(theirs.edge_index), to_undirected(ours.edge_index))
     assert all(torch.equal(a, b) for a, b in zip(masks(theirs), masks(ours), strict=True))
+
+
+def test_pytorch_geometric_layers_take_a_dataset_as_it_is() -> None:
+    from torch_geometric.nn import GCNConv
+
+    data = load("texas")
+    assert GCNConv(data.num_features, 5)(data.x, data.edge_index).shape == (183, 5)
+    assert load("deezer-europe").x.is_sparse_csr  # too wide to be dense
 
 
 def test_the_record_says_how_the_graph_was_prepared() -> None:

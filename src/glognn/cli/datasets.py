@@ -235,7 +235,12 @@ def _print_measured(console: Console, found: Statistics, splits_origin: str) -> 
         ("class-insensitive", f"{h.class_insensitive:.4f} (LINKX)"),
         ("adjusted", f"{h.adjusted:.4f} (0: links ignore classes)"),
         ("label informativeness", f"{h.label_informativeness:.4f}"),
-        ("splits", f"{found.splits}, {splits_origin}; nodes: {', '.join(sizes)}"),
+        (
+            "splits",
+            f"{found.splits}, {splits_origin}; nodes: {', '.join(sizes)}"
+            if sizes
+            else "none; training makes random ones",
+        ),
         ("fingerprint", found.fingerprint),
     ]
     _rows(console, "\nmeasured", rows)

@@ -51,7 +51,7 @@ def mirror_dir(given: str | Path | None = None) -> Path | None:
     return folder
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -112,7 +112,7 @@ def _mismatch(path: Path, file: PublishedFile, cached: Path) -> str:
         wanted, whose = _remembered(cached).read_text(encoding="ascii").strip(), "first downloaded"
     if wanted is None:
         return ""
-    found = _sha256(path)
+    found = file_sha256(path)
     if found == wanted:
         return ""
     return f"'{path}' is not the {whose} file: its sha256 must be {wanted}. Got {found} instead."
@@ -173,13 +173,13 @@ def _write_checked(
             write(target)
             target.flush()
             os.fsync(target.fileno())
-        if file.sha256 is not None and (found := _sha256(temporary)) != file.sha256:
+        if file.sha256 is not None and (found := file_sha256(temporary)) != file.sha256:
             raise InputError(
                 f"What came for '{file.path}' is not the published file: its sha256 must be {file.sha256}. "
                 f"Got {found} instead. Nothing was kept; run again, or put the file at {path}."
             )
         if file.sha256 is None and remember:
-            _remembered(path).write_text(_sha256(temporary) + "\n", encoding="ascii")
+            _remembered(path).write_text(file_sha256(temporary) + "\n", encoding="ascii")
         temporary.chmod(0o644)
         temporary.replace(path)
     finally:

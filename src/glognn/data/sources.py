@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.data.catalog import DATASETS, Dataset, PublishedFile
-from glognn.data.fetch import cache_dir, fetch, forget, mirror_dir
+from glognn.data.fetch import cache_dir, fetch, file_sha256, forget, mirror_dir
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
 from glognn.settings import suggest
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 EMBEDDED = ("pairs",)
 TWIN_PREFIX = "twin:"
+DENSE_UP_TO = 2**27
+"""Values up to which features are given dense unless asked otherwise."""
 
 _warned: set[str] = set()
 
@@ -102,7 +104,13 @@ class Loaded:
     """Published path and sha256 of every file read."""
 
 
-def load_dataset(name: str, *, mirror: str | Path | None = None, unlabelled: str | None = None) -> Data:
+def load_dataset(
+    name: str,
+    *,
+    mirror: str | Path | None = None,
+    unlabelled: str | None = None,
+    sparse_features: bool | None = None,
+) -> Data:
     """A graph by name or file, as a PyTorch Geometric ``Data``: features and edges as they are published.
 
     Published datasets are downloaded on first use into the cache (``GLOGNN_DATA``), or read from a mirror. How a model
@@ -116,14 +124,20 @@ def load_dataset(name: str, *, mirror: str | Path | None = None, unlabelled: str
         mirror: Folder to read published files from instead of the internet; default ``GLOGNN_MIRROR``.
         unlabelled: ``exclude`` leaves nodes without a label (y = -1) out of all masks, ``first_class`` takes them for
             class 0; default: what the dataset's entry says.
+        sparse_features: Give mostly empty features as a sparse (CSR) tensor, or always as a dense one; default: dense
+            up to 2^27 values, so that PyTorch Geometric's layers take them as they are.
 
     Returns:
-        ``Data`` with ``x`` (torch CSR where sparse), ``edge_index`` in the published direction, ``y`` and three masks,
-        n x splits each; where the published splits are not to be had, random ones, with a warning.
+        ``Data`` with ``x``, ``edge_index`` in the published direction, ``y`` and three masks, n x splits each; random
+        ones, with a warning, where the published splits are not to be had.
     """
     source = find_source(name)
     rule = GraphConfig(unlabelled=source.graph.unlabelled if unlabelled is None else unlabelled).unlabelled
     data = load_source(source, mirror=mirror).data
+    if data.x is not None and data.x.is_sparse_csr:
+        small = data.x.shape[0] * data.x.shape[1] <= DENSE_UP_TO
+        if small if sparse_features is None else not sparse_features:
+            data.x = data.x.to_dense()
     if rule == "first_class":
         data.y = data.y.clamp(min=0)
     else:
@@ -151,8 +165,6 @@ def load_source(source: Source, *, mirror: str | Path | None = None) -> Loaded:
 
 
 def _load_published(source: Source, entry: Dataset, mirror: Path | None) -> Loaded:
-    import hashlib
-
     from glognn.data.convert import to_data
     from glognn.data.splits import RANDOM_SPLITS
 
@@ -182,7 +194,7 @@ def _load_published(source: Source, entry: Dataset, mirror: Path | None) -> Load
             masks = _read(entry, list(entry.splits), lambda: splitter.read_splits(split_paths, len(raw.y)))
             raw = replace(raw, masks=masks)
             used |= dict(zip((file.path for file in entry.splits), split_paths, strict=True))
-    digests = {path: hashlib.sha256(place.read_bytes()).hexdigest() for path, place in used.items()}
+    digests = {path: file_sha256(place) for path, place in used.items()}
     return Loaded(to_data(raw), source, origin, digests)
 
 

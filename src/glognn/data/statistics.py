@@ -59,7 +59,8 @@ class Statistics:
     def record(self) -> dict[str, Any]:
         """As plain values, for JSON: degrees as five numbers."""
         content = asdict(self) | {"homophily": self.homophily.as_dict(), "class_edges": self.class_edges.tolist()}
-        return content | {"classes": self.classes, "degrees": self.degree_summary()}
+        given = None if np.isnan(self.given_homophily) else self.given_homophily
+        return content | {"classes": self.classes, "degrees": self.degree_summary(), "given_homophily": given}
 
     def degree_summary(self) -> dict[str, float]:
         low, median, high = np.quantile(self.degrees, [0, 0.5, 1])

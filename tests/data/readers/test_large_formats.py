@@ -77,7 +77,7 @@ def test_penn94(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         [1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1],
         [0, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0],
     ]
-    assert data.x.to_dense().tolist() == one_hot
+    assert data.x.tolist() == one_hot
     assert sorted(map(tuple, data.edge_index.T.tolist())) == [(0, 1), (1, 0), (1, 2), (2, 1)]
     for split in splits:  # the unlabelled node is left out
         for nodes in split.values():
@@ -134,8 +134,10 @@ def test_snap_patents(mirror: Path) -> None:
     write_mat(mirror / "linkx/snap_patents.mat", edge_index=EDGES, node_feat=x, years=years[None], num_nodes=5)
     splits = write_splits(mirror, "snap-patents", 5)
     data = load_dataset("snap-patents", mirror=mirror)
-    assert data.x.layout == torch.sparse_csr
-    assert np.allclose(data.x.to_dense().numpy(), x.toarray())
+    assert np.allclose(data.x.numpy(), x.toarray())
+    sparse = load_dataset("snap-patents", mirror=mirror, sparse_features=True).x
+    assert sparse.is_sparse_csr
+    assert torch.equal(sparse.to_dense(), data.x)
     # quantiles of the years: 1970 | 1990 | 1990 | 1995 | 2001; 20 % 1986, 40 % 1990, 60 % 1992, 80 % 1996.2
     assert data.y.tolist() == [2, 3, 2, 4, 0]
     assert_splits(data, splits)
