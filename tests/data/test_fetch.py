@@ -377,6 +377,15 @@ def test_splits_that_name_no_node(tmp_path: Path) -> None:
         load_dataset("genius", mirror=tmp_path / "mirror")
 
 
+def test_a_file_put_into_the_cache_by_hand_is_never_removed(cache: Path) -> None:
+    path = cache / "linkx" / "pokec.mat"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"the only copy, in a form we cannot read")
+    with pytest.raises(InputError, match=r"pokec: 'linkx/pokec.mat' cannot be read"):
+        load_dataset("pokec")
+    assert path.read_bytes().startswith(b"the only copy")
+
+
 def test_a_cache_that_cannot_be_written(site: Site, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(monkeypatch, site)
     cache.write_text("a file, not a folder")

@@ -96,6 +96,11 @@ def forget(file: PublishedFile) -> None:
             _remembered(cache_dir() / each.path).unlink(missing_ok=True)
 
 
+def is_unverified_download(file: PublishedFile) -> bool:
+    """Whether the cache holds a download whose published checksum nobody knows."""
+    return file.sha256 is None and _remembered(cache_dir() / file.path).is_file()
+
+
 def _missing(file: PublishedFile) -> str:
     return f"The file '{file.path}' is not on this machine."
 

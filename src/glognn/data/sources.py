@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.data.catalog import DATASETS, Dataset, PublishedFile
-from glognn.data.fetch import cache_dir, fetch, file_sha256, forget, mirror_dir
+from glognn.data.fetch import fetch, file_sha256, forget, is_unverified_download, mirror_dir
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
 from glognn.settings import suggest
@@ -199,11 +199,13 @@ def _load_published(source: Source, entry: Dataset, mirror: Path | None) -> Load
 
 
 def _read(entry: Dataset, files: list[PublishedFile], read: Callable[[], Any]) -> Any:
-    """Call a reader; files it cannot read, and whose published checksum is unknown, are dropped from the cache."""
+    """Call a reader; unreadable downloads without a published checksum are dropped, files put there by hand never."""
     try:
         return read()
+    except MemoryError:
+        raise
     except Exception as error:
-        suspects = [file for file in files if file.sha256 is None and (cache_dir() / file.path).is_file()]
+        suspects = [file for file in files if is_unverified_download(file)]
         for file in suspects:
             forget(file)
         again = " It was removed from the cache: run again to download it." if suspects else ""
