@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from glognn.data.statistics import Statistics
 
-GROUPS = {"small": "small graphs of the paper", "large": "large graphs of the paper", "beyond": "beyond the paper"}
+GROUPS = {"small": "small, of the paper", "large": "large, of the paper", "beyond": "beyond the paper"}
+WIDE = 128
+"""Columns of a terminal from which the list shows everything."""
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
@@ -77,22 +79,28 @@ def command(
             _show(console, source, mirror, picture, as_json)
 
 
-def _edges(entry: Dataset) -> str:
-    return f"{entry.expected.edges:,}{'*' if entry.expected.counted == 'given' else ''}"
-
-
 def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
+    from rich.console import Console
     from rich.table import Table
 
     if as_json:
         content = {name: _facts(entry) | {"here": is_present(entry, mirror)} for name, entry in DATASETS.items()}
         typer.echo(json.dumps(content, indent=2))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    wide = not console.is_terminal or console.width >= WIDE
+    if not console.is_terminal:
+        console = Console(width=max(console.width, WIDE))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("dataset", no_wrap=True)
-    for heading in ("nodes", "edges", "features", "classes", "homophily"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("metric", "splits", "from", "here"):
+    for full, short in (
+        ("nodes",) * 2,
+        ("edges",) * 2,
+        ("features", "feat."),
+        ("classes", "cls"),
+        ("homophily", "hom."),
+    ):
+        table.add_column(full if wide else short, justify="right", no_wrap=True)
+    for heading in ("metric", "splits", "here", *(("from",) if wide else ())):
         table.add_column(heading, no_wrap=True)
     group = ""
     for entry in DATASETS.values():
@@ -103,24 +111,24 @@ def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
         table.add_row(
             entry.name,
             f"{expected.nodes:,}",
-            _edges(entry),
+            f"{expected.edges:,}{'*' if expected.counted == 'given' else ''}",
             f"{expected.features:,}",
             str(expected.classes),
             "" if expected.homophily is None else f"{expected.homophily:.2f}",
             entry.metric,
             entry.splits_rule.split()[0],
-            entry.source,
             "yes" if is_present(entry, mirror) else "no",
+            *((entry.source,) if wide else ()),
         )
     console.print(table)
-    console.out(
-        "\nEdges: undirected, self-loops included; * directed, as published. Homophily: share of same-class edges.\n"
-        "Generated graphs: pairs (embedded), and "
-        + ", ".join(f"twin:{name}" for name, entry in DATASETS.items() if entry.twin)
-        + " (twin:NAME@0.1: a tenth of the size).\n"
-        f"Cache: {cache_dir()}" + (f"   Mirror: {mirror}" if mirror else ""),
-        highlight=False,
-    )
+    twins = ", ".join(name for name, entry in DATASETS.items() if entry.twin)
+    notes = [
+        "",
+        "Edges: undirected, self-loops included; * directed, as published. Homophily: share of same-class edges.",
+        f"Generated: pairs; twin:NAME of {twins} (twin:NAME@0.1: a tenth of it).",
+        f"Cache: {cache_dir()}",
+    ]
+    console.out("\n".join(notes + ([f"Mirror: {mirror}"] if mirror else [])), highlight=False)
 
 
 def _facts(entry: Dataset) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 
 import glognn
 from glognn.cli import datasets, models, train
+from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 
 app = typer.Typer(
@@ -25,9 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command("train")(train.command)
-app.command("models")(models.command)
-app.command("datasets")(datasets.command)
+for _name, _room in (("train", train), ("datasets", datasets), ("models", models)):
+    app.command(_name, help=help_text(_room.command))(_room.command)
 
 
 def _show_version(wanted: bool) -> None:

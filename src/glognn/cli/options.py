@@ -23,6 +23,13 @@ MIRROR = Annotated[
 ]
 
 
+def help_text(function: Callable[..., None]) -> str:
+    """A command's docstring with each paragraph on one line, to be wrapped to the terminal's width."""
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    joined = [" ".join(paragraph.split()) if not paragraph.startswith(" ") else paragraph for paragraph in paragraphs]
+    return "\n\n".join(joined)
+
+
 def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
