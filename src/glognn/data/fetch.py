@@ -66,7 +66,11 @@ def _in_mirror(file: PublishedFile, mirror: Path) -> Path | None:
 def is_present(dataset: Dataset, mirror: Path | None) -> bool:
     """Whether a dataset can be loaded without a download; its optional files do not count."""
     needed = [*dataset.files.values(), *(() if dataset.splits_optional else dataset.splits)]
-    return all((cache_dir() / f.path).is_file() or (mirror and _in_mirror(f, mirror)) for f in needed)
+    return all(_is_here(file, mirror) or (file.archive and _is_here(file.archive, mirror)) for file in needed)
+
+
+def _is_here(file: PublishedFile, mirror: Path | None) -> bool:
+    return (cache_dir() / file.path).is_file() or bool(mirror and _in_mirror(file, mirror))
 
 
 def fetch(file: PublishedFile, mirror: Path | None = None) -> Path:
@@ -77,7 +81,6 @@ def fetch(file: PublishedFile, mirror: Path | None = None) -> Path:
         if not problem:
             return cached
         logger.warning("%s It is fetched again.", problem)
-        forget(file)
     if mirror is not None:
         return _from_mirror(file, mirror, cached)
     if file.url is None:
@@ -88,17 +91,15 @@ def fetch(file: PublishedFile, mirror: Path | None = None) -> Path:
     return cached
 
 
-def forget(file: PublishedFile) -> None:
-    """Drop a file, its remembered checksum and the archive it came in from the cache."""
+def forget_unverified(file: PublishedFile) -> bool:
+    """Drop a download (and its archive) whose published checksum nobody knows; what was put there by hand stays."""
+    dropped = False
     for each in (file, file.archive):
-        if each is not None:
+        if each is not None and each.sha256 is None and _remembered(cache_dir() / each.path).is_file():
             (cache_dir() / each.path).unlink(missing_ok=True)
-            _remembered(cache_dir() / each.path).unlink(missing_ok=True)
-
-
-def is_unverified_download(file: PublishedFile) -> bool:
-    """Whether the cache holds a download whose published checksum nobody knows."""
-    return file.sha256 is None and _remembered(cache_dir() / file.path).is_file()
+            _remembered(cache_dir() / each.path).unlink()
+            dropped = True
+    return dropped
 
 
 def _missing(file: PublishedFile) -> str:
@@ -155,8 +156,8 @@ def _from_archive(file: PublishedFile, archive: Path, cached: Path) -> Path:
         with zipfile.ZipFile(archive) as content, content.open(file.member) as source:
             _write_checked(cached, file, lambda target: shutil.copyfileobj(source, target, _BLOCK))
     except (zipfile.BadZipFile, KeyError, zlib.error, EOFError) as error:
-        forget(file)
-        raise InputError(f"'{archive}' has no readable '{file.member}': {error}. Run again to download it.") from None
+        again = "Run again to download it." if forget_unverified(file) else "Replace it."
+        raise InputError(f"'{archive}' has no readable '{file.member}': {error}. {again}") from None
     return cached
 
 

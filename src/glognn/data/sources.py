@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.data.catalog import DATASETS, Dataset, PublishedFile
-from glognn.data.fetch import fetch, file_sha256, forget, is_unverified_download, mirror_dir
+from glognn.data.fetch import fetch, file_sha256, forget_unverified, mirror_dir
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
 from glognn.settings import suggest
@@ -205,10 +205,8 @@ def _read(entry: Dataset, files: list[PublishedFile], read: Callable[[], Any]) -
     except MemoryError:
         raise
     except Exception as error:
-        suspects = [file for file in files if is_unverified_download(file)]
-        for file in suspects:
-            forget(file)
-        again = " It was removed from the cache: run again to download it." if suspects else ""
+        dropped = [file for file in files if forget_unverified(file)]
+        again = " It was removed from the cache: run again to download it." if dropped else ""
         named = ", ".join(f"'{file.path}'" for file in files[:3]) + (" ..." if len(files) > 3 else "")
         problem = " ".join(str(error).split()).rstrip(".") or "no reason given"
         kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
