@@ -124,6 +124,15 @@ def test_a_failing_server_is_asked_again(site: Site, monkeypatch: pytest.MonkeyP
     assert len(site.asked) == 3
 
 
+def test_a_terminal_shows_progress(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publish(monkeypatch, site)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert load_dataset("minesweeper").num_nodes == 30
+    assert "minesweeper.npz" in capsys.readouterr().err
+
+
 def spoil_download_failing(site: Site, file: PublishedFile, cache: Path) -> None:
     site.failures = 99
 

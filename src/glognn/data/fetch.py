@@ -210,16 +210,23 @@ def _download(file: PublishedFile, target: IO[bytes]) -> None:
             status = error.response.status_code
             if status in (404, 410):
                 raise MissingFileError(f"{_missing(file)} {file.url} answers {status}: it is gone. {by_hand}") from None
-            problem: Exception = error
+            problem = str(error)
         except RequestException as error:
-            problem = error
+            problem = _reason(error)
         finally:
             if bar:
                 bar.close()
         if attempt < ATTEMPTS:
-            logger.warning("%s: %s; trying again", file.url, problem)
+            logger.warning("try %d of %d failed: %s", attempt, ATTEMPTS, problem)
             time.sleep(2.0**attempt)
     raise InputError(f"{_missing(file)} {file.url} could not be downloaded in {ATTEMPTS} tries: {problem}. {by_hand}")
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong at the bottom, without the names of the classes on the way there."""
+    inner = error.args[0] if error.args else error
+    text = str(getattr(inner, "reason", inner))
+    return text.removeprefix(text[: text.find("): ") + 3] if text.startswith("HTTP") else "") or type(error).__name__
 
 
 def _progress(file: PublishedFile) -> Any:
