@@ -83,7 +83,7 @@ def test_help_and_settings_load_no_torch() -> None:
 
 
 def test_libraries_absent_from_some_machines_load_only_when_needed() -> None:
-    late = {"tomli_w", "matplotlib", "typer", "rich", "pooch", "platformdirs"}
+    late = {"tomli_w", "matplotlib", "typer", "pooch", "platformdirs"}
     names = "glognn.train, glognn.GloGNN, glognn.coefficient_rows, glognn.load_dataset('pairs')"
     assert not loaded_after(f"import glognn; {names}") & late
 
