@@ -22,8 +22,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from glognn.data import catalog, fetch
-from glognn.data.catalog import DATASETS, Dataset, PublishedFile
+from glognn.data import entry, fetch
+from glognn.data.catalog import DATASETS
+from glognn.data.entry import Dataset, PublishedFile
 from glognn.data.sources import load_dataset
 from glognn.errors import DataWarning, InputError, MissingFileError
 from tests.conftest import ENVIRONMENT
@@ -99,7 +100,7 @@ def publish(
     file = PublishedFile(f"somewhere/{name}.npz", f"{site.address}/{name}.npz")
     site.files[f"/{name}.npz"] = content
     sums = {file.path: hashlib.sha256(content).hexdigest()} if known else {}
-    monkeypatch.setattr(catalog, "_checksums", lambda: sums)
+    monkeypatch.setattr(entry, "_checksums", lambda: sums)
     monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], files={"graph": file}))
     return file
 
@@ -423,7 +424,7 @@ def test_a_kill_during_a_download_leaves_no_file_of_that_name(site: Site, tmp_pa
     """SIGKILL in the middle of a body that never ends."""
     script = f"""
 import threading, time, os, signal
-from glognn.data.catalog import PublishedFile
+from glognn.data.entry import PublishedFile
 from glognn.data import fetch
 file = PublishedFile("somewhere/x.bin", "{site.address}/x.bin")
 def stop():

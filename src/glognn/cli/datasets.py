@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glognn.cli.options import MIRROR
-from glognn.data.catalog import DATASETS, Dataset
+from glognn.data.catalog import DATASETS
+from glognn.data.entry import Dataset
 from glognn.data.fetch import cache_dir, is_present, mirror_dir
 from glognn.data.sources import Source, find_source
 from glognn.errors import GloGNNError, InputError, MissingFileError

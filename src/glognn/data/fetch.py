@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from glognn.data.catalog import Dataset, PublishedFile
+from glognn.data.entry import Dataset, PublishedFile
 from glognn.errors import InputError, MissingFileError
 
 logger = logging.getLogger(__name__)

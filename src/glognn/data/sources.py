@@ -9,7 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.data.catalog import DATASETS, Dataset, PublishedFile
+from glognn.data.catalog import DATASETS
+from glognn.data.entry import Dataset, PublishedFile
 from glognn.data.fetch import fetch, file_sha256, forget_unverified, mirror_dir
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch_geometric.data import Data
 
-from glognn.data.catalog import Expected
+from glognn.data.entry import Expected
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.graph.homophily import Homophily, class_edges, measure_homophily

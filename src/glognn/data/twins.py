@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from glognn.data.catalog import Dataset, Twin
+from glognn.data.entry import Dataset, Twin
 from glognn.data.splits import random_splits
 from glognn.errors import InputError
 from glognn.graph.sparse import SparseMatrix

@@ -55,7 +55,7 @@ def prepared(name: str, mirror: Path) -> Graph:
 
 
 def test_penn94(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glognn.data.catalog._checksums", dict)
+    monkeypatch.setattr("glognn.data.entry._checksums", dict)
     (mirror / "linkx" / "facebook100").mkdir()
     adjacency = sp.csc_matrix(np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], dtype=float))
     info = np.array(
@@ -173,7 +173,7 @@ def twitch_tables(mirror: Path, order: list[int]) -> pd.DataFrame:
 
 
 def test_twitch_gamers(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glognn.data.catalog._checksums", dict)
+    monkeypatch.setattr("glognn.data.entry._checksums", dict)
     twitch_tables(mirror, [0, 1, 2, 3])
     splits = write_splits(mirror, "twitch-gamer", 4)
     data = load_dataset("twitch-gamers", mirror=mirror)
@@ -214,7 +214,7 @@ def write_arxiv(mirror: Path, edges: np.ndarray, features: np.ndarray, years: by
 
 
 def test_arxiv_year(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glognn.data.catalog._checksums", dict)
+    monkeypatch.setattr("glognn.data.entry._checksums", dict)
     features = np.random.default_rng(0).normal(size=(5, 128)).astype(np.float32)
     write_arxiv(mirror, EDGES.T, features, gzip.compress(b"2013\n2015\n2014\n1990\n2020\n"))
     splits = write_splits(mirror, "arxiv-year", 5)
