@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from glognn.graph.config import GraphConfig
     from glognn.graph.graph import Graph
     from glognn.graph.homophily import measure_homophily
+    from glognn.models.gcn import GCN
     from glognn.models.glognn import GloGNN, GloGNNPlusPlus
+    from glognn.models.linkx import LINKX
     from glognn.models.mlp import MLP
     from glognn.nn.global_homophily import GlobalHomophily
     from glognn.training.callbacks import Callback
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Callback": "glognn.training.callbacks",
+    "GCN": "glognn.models.gcn",
     "GlobalHomophily": "glognn.nn.global_homophily",
     "GloGNN": "glognn.models.glognn",
     "GloGNNError": "glognn.errors",
@@ -33,6 +36,7 @@ _HOMES = {
     "Graph": "glognn.graph.graph",
     "GraphConfig": "glognn.graph.config",
     "InputError": "glognn.errors",
+    "LINKX": "glognn.models.linkx",
     "MLP": "glognn.models.mlp",
     "TrainingConfig": "glognn.training.config",
     "TrainingError": "glognn.errors",
@@ -50,6 +54,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "GCN",
+    "LINKX",
     "MLP",
     "Callback",
     "GloGNN",

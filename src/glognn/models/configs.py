@@ -96,8 +96,34 @@ class MLPConfig(ModelConfig):
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
 
+class GCNConfig(ModelConfig):
+    title = "GCN"
+    name = "gcn"
+    summary = "Averages over neighbours, on PyTorch Geometric's layers"
+    paper = "Kipf and Welling, ICLR 2017"
+    implementation = "glognn.models.gcn:GCN"
+
+    num_layers: int = integer(2, "Convolutions.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
+class LINKXConfig(ModelConfig):
+    title = "LINKX"
+    name = "linkx"
+    summary = "Networks on the adjacency and on the features, added up; PyTorch Geometric's"
+    paper = "Lim et al., NeurIPS 2021"
+    implementation = "glognn.models.linkx:LINKX"
+
+    num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
+    num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)
+    num_node_layers: int = integer(1, "Linear maps of the features.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
 MODELS: dict[str, type[ModelConfig]] = {
-    config.name: config for config in (GloGNNPlusPlusConfig, GloGNNConfig, MLPConfig)
+    config.name: config for config in (GloGNNPlusPlusConfig, GloGNNConfig, LINKXConfig, GCNConfig, MLPConfig)
 }
 
 
