@@ -117,7 +117,7 @@ def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
             str(expected.classes),
             "" if expected.homophily is None else f"{expected.homophily:.2f}",
             entry.metric,
-            entry.splits_rule.split()[0],
+            str(entry.num_splits),
             "yes" if is_present(entry, mirror) else "no",
             *((entry.source,) if wide else ()),
         )

@@ -109,6 +109,10 @@ class Dataset:
         return (*self.files.values(), *self.splits)
 
     @property
+    def num_splits(self) -> int:
+        return int(self.splits_rule.split()[0])
+
+    @property
     def source(self) -> str:
         """The place its files are published, in short."""
         url = next((file.url for file in self.files.values() if file.url), None)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EMBEDDED = ("pairs",)
 TWIN_PREFIX = "twin:"
+GENERATED_SPLITS = 5
 DENSE_UP_TO = 2**27
 """Values up to which features are given dense unless asked otherwise."""
 
@@ -53,6 +54,13 @@ class Source:
     @property
     def metric(self) -> str:
         return "accuracy" if self.entry is None else self.entry.metric
+
+    @property
+    def num_splits(self) -> int | None:
+        """How many splits the graph comes with; ``None``: a file, which must be read to know."""
+        if self.kind == "published" and self.entry is not None:
+            return self.entry.num_splits
+        return GENERATED_SPLITS if self.kind == "generated" else None
 
     @property
     def label(self) -> str:

@@ -97,9 +97,18 @@ def read_tables(path: Path) -> Tables:
     return content
 
 
+def has_published(model: str, dataset: str) -> bool:
+    """Whether there are settings of the authors for a model on a dataset."""
+    return (_published_root() / model / f"{dataset}.toml").is_file()
+
+
+def _published_root() -> Path:
+    return Path(str(resources.files("glognn.experiments"))) / "published"
+
+
 def published_path(model: str, dataset: str) -> Path:
     """The file of the authors' settings for a model on a dataset."""
-    root = Path(str(resources.files("glognn.experiments"))) / "published"
+    root = _published_root()
     path = root / model / f"{dataset}.toml"
     if not path.is_file():
         known = sorted(found.stem for found in (root / model).glob("*.toml"))

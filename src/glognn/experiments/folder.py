@@ -15,13 +15,11 @@ from typing import Any
 
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
+from glognn.experiments.layout import CONFIG, MODEL, REPORT
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
 from glognn.storage import write_text
 from glognn.training.checkpoint import load_tensors, save_tensors
-
-CONFIG, REPORT, CURVE, MODEL, DONE = "config.toml", "report.json", "curve.csv", "model.safetensors", "DONE"
-CHECKPOINT = Path("checkpoint") / "latest.safetensors"
 
 Report = dict[str, Any]
 

@@ -22,17 +22,8 @@ from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
-from glognn.experiments.folder import (
-    CHECKPOINT,
-    CONFIG,
-    CURVE,
-    DONE,
-    MODEL,
-    REPORT,
-    Report,
-    read_report,
-    save_model,
-)
+from glognn.experiments.folder import Report, read_report, save_model
+from glognn.experiments.layout import CHECKPOINT, CONFIG, CURVE, DONE, MODEL, REPORT
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.models.base import NodeModel

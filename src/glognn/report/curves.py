@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from glognn.experiments.folder import CURVE
+from glognn.experiments.layout import CURVE
 from glognn.storage import write_atomically
 
 PICTURE = "curve.png"

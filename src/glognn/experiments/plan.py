@@ -1,0 +1,119 @@
+"""What a reproduction consists of: every model on every dataset, split and seed, each as one run. Imports no torch.
+
+A run's folder is named by everything that decides its outcome: dataset, model, a hash of the settings, seed and split.
+Doing a plan again therefore repeats nothing that is done and reuses nothing that was done otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from glognn.data.sources import find_source
+from glognn.errors import InputError
+from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
+from glognn.experiments.layout import DONE
+from glognn.settings import suggest
+
+SETTINGS = ("published", "default")
+_INDIFFERENT = ("seed", "device", "threads", "checkpoint_interval")
+"""Training settings that are no part of the hash: in the path already, or without influence on the outcome."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a plan."""
+
+    folder: Path
+    config: RunConfig
+    split: int
+
+    @property
+    def dataset(self) -> str:
+        return self.config.dataset
+
+    @property
+    def model(self) -> str:
+        return self.config.model.name
+
+    @property
+    def seed(self) -> int:
+        return self.config.training.seed
+
+    @property
+    def done(self) -> bool:
+        return (self.folder / DONE).exists()
+
+
+def settings_hash(config: RunConfig) -> str:
+    """Eight letters that differ when settings with an influence on the outcome differ."""
+    tables: dict[str, Any] = config.tables()
+    training = {name: value for name, value in tables["training"].items() if name not in _INDIFFERENT}
+    data = {name: value for name, value in tables["data"].items() if name != "splits"}
+    content = json.dumps([tables["schema_version"], data, tables["model"], training], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:8]
+
+
+def make_plan(
+    root: Path,
+    datasets: Iterable[str],
+    models: Iterable[str],
+    *,
+    settings: str = "published",
+    splits: str = "all",
+    seeds: list[int] | None = None,
+    given: dict[str, Any] | None = None,
+) -> list[Job]:
+    """The runs of a reproduction, dataset by dataset.
+
+    Args:
+        root: Folder of all runs.
+        datasets: Names of published or generated datasets.
+        models: Names of models.
+        settings: ``published`` takes the authors' settings where there are some, and defaults elsewhere; ``default``
+            takes defaults everywhere.
+        splits: See :func:`~glognn.experiments.config.parse_splits`.
+        seeds: ``None`` takes the seed of the settings.
+        given: Settings that override those of every run that has them.
+    """
+    if settings not in SETTINGS:
+        raise InputError(f"The settings must be one of {', '.join(SETTINGS)}. Got {settings!r} instead.")
+    jobs = []
+    for dataset in datasets:
+        available = find_source(dataset).num_splits
+        if available is None:
+            raise InputError(f"'{dataset}' is no dataset with splits of its own: name datasets of 'glognn datasets'.")
+        for model in models:
+            published = settings == "published" and has_published(model, dataset)
+            source = f"{PUBLISHED_PREFIX}{dataset}" if published else None
+            [config] = resolve([model], source, given or {}, dataset, splits)
+            name = f"{model}-{settings_hash(config)}"
+            for seed in seeds if seeds is not None else [config.training.seed]:
+                seeded = replace(config, training=replace(config.training, seed=seed))
+                for split in parse_splits(splits, available):
+                    folder = root / find_source(dataset).label / name / f"seed-{seed}" / f"split-{split}"
+                    jobs.append(Job(folder, seeded.for_split(split), split))
+    return jobs
+
+
+def parse_names(text: str, known: Iterable[str], what: str) -> list[str]:
+    """``a,b,c`` as names that are all known, each once."""
+    names, choices = [name.strip() for name in text.split(",") if name.strip()], list(known)
+    for name in names:
+        if name not in choices:
+            raise InputError(f"There is no {what} '{name}'.{suggest(name, choices)}")
+    if not names or len(set(names)) != len(names):
+        raise InputError(f"Name each {what} once. Got {text!r} instead.")
+    return names
+
+
+def parse_seeds(text: str) -> list[int]:
+    """``0``, ``0,3`` or ``0-2``."""
+    try:
+        return parse_splits(text)
+    except InputError:
+        raise InputError(f"seeds must be numbers such as '0', '0,3' or '0-2'. Got {text!r} instead.") from None

@@ -1,0 +1,98 @@
+"""Doing the runs of a plan, one after another or in several processes, so that a kill at any moment loses nothing.
+
+A worker holds the lock of a run's folder while it works on it, goes on from the run's checkpoint, and ends itself when
+its parent is gone. What is done is never done again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glognn.errors import GloGNNError
+from glognn.experiments.config import RunConfig
+from glognn.experiments.plan import Job
+from glognn.storage import locked
+
+if TYPE_CHECKING:
+    from glognn.experiments.run import LoadedGraph
+
+PARENT_CHECK_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run ended: ``error`` is empty when it is done."""
+
+    job: Job
+    seconds: float
+    error: str = ""
+
+
+def run_jobs(jobs: list[Job], *, workers: int = 1, mirror: Path | None = None) -> Iterator[Outcome]:
+    """Do what is not done yet and yield each run as it ends; one that fails does not keep the others from running."""
+    waiting = [job for job in jobs if not job.done]
+    if workers == 1:
+        for job in waiting:
+            yield _run(job, mirror)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_watch_parent, initargs=(os.getpid(),)) as pool:
+        pending: set[Future[Outcome]] = set()
+        remaining = iter(waiting)
+        try:
+            while True:
+                for job in remaining:
+                    pending.add(pool.submit(_run, job, mirror))
+                    if len(pending) >= 2 * workers:
+                        break
+                if not pending:
+                    return
+                ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in ended)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _watch_parent(parent: int) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+_graph: dict[tuple[object, ...], LoadedGraph] = {}
+"""The graph of the last run: the runs of a plan come dataset by dataset."""
+
+
+def _load(config: RunConfig, mirror: Path | None) -> LoadedGraph:
+    from glognn.experiments.run import load_graph
+
+    key = (config.dataset, config.graph, config.training.dtype)
+    if key not in _graph:
+        _graph.clear()
+        _graph[key] = load_graph(config, mirror)
+    return _graph[key]
+
+
+def _run(job: Job, mirror: Path | None) -> Outcome:
+    from glognn.experiments.run import run_split
+
+    started = time.perf_counter()
+    try:
+        loaded = _load(job.config, mirror)
+        with locked(job.folder):
+            run_split(job.folder, job.config, job.split, loaded)
+    except (GloGNNError, MemoryError) as error:
+        text = " ".join(str(error).split()) or "out of memory"
+        return Outcome(job, time.perf_counter() - started, text)
+    return Outcome(job, time.perf_counter() - started)

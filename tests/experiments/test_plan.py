@@ -1,0 +1,123 @@
+"""Plans: what is run where, and that nothing done is done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from glognn.errors import InputError
+from glognn.experiments.folder import read_report
+from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds
+from glognn.experiments.pool import run_jobs
+from tests.conftest import ENVIRONMENT
+
+QUICK = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
+
+
+def test_published_settings_where_there_are_some(tmp_path: Path) -> None:
+    jobs = make_plan(tmp_path, ["texas", "cora"], ["glognn", "mlp"], splits="0-2")
+    assert len(jobs) == 2 * 2 * 3
+    texas = next(job for job in jobs if (job.dataset, job.model) == ("texas", "glognn"))
+    assert (texas.seed, texas.config.model.beta1) == (42, 10.0)
+    assert next(job for job in jobs if job.model == "mlp").seed == 0
+    assert texas.folder.relative_to(tmp_path).parts[0] == "texas"
+    assert texas.folder.name == "split-0"
+    default = make_plan(tmp_path, ["texas"], ["glognn"], settings="default", splits="0")
+    assert default[0].config.model.beta1 != 10.0
+
+
+def test_a_folder_is_named_by_what_decides_the_outcome(tmp_path: Path) -> None:
+    def folder(**given: object) -> Path:
+        return make_plan(tmp_path, ["texas"], ["mlp"], splits="0", given=given)[0].folder
+
+    assert folder() == folder(threads=1, device="cpu", checkpoint_interval=1.0)
+    assert len({folder(), folder(epochs=7), folder(dropout=0.1), folder(self_loops="remove")}) == 4
+    first, second = make_plan(tmp_path, ["texas"], ["mlp"], splits="0", seeds=[0, 1])
+    assert first.folder.parent.parent == second.folder.parent.parent
+    assert first.folder != second.folder
+
+
+def test_names_and_seeds() -> None:
+    assert parse_names("a, b", ["a", "b", "c"], "thing") == ["a", "b"]
+    with pytest.raises(InputError, match="There is no dataset 'texs'. Did you mean 'texas'"):
+        parse_names("texs", ["texas"], "dataset")
+    with pytest.raises(InputError, match="Name each thing once"):
+        parse_names("a,a", ["a"], "thing")
+    assert parse_seeds("0-2") == [0, 1, 2]
+    with pytest.raises(InputError, match="seeds must be numbers"):
+        parse_seeds("x")
+    with pytest.raises(InputError, match="settings must be one of"):
+        make_plan(Path(), ["texas"], ["mlp"], settings="best")
+    with pytest.raises(InputError, match=r"The split must be in the range \[0, 9\]"):
+        make_plan(Path(), ["texas"], ["mlp"], splits="10")
+
+
+def test_runs_that_are_done_are_not_done_again(tmp_path: Path) -> None:
+    jobs = make_plan(tmp_path, ["pairs"], ["mlp", "gcn"], splits="0-1", given=QUICK)
+    assert [outcome.error for outcome in run_jobs(jobs)] == [""] * 4
+    assert all(job.done for job in jobs)
+    assert list(run_jobs(jobs)) == []
+    more = make_plan(tmp_path, ["pairs"], ["mlp", "gcn"], splits="0-2", given=QUICK)
+    assert [(o.job.model, o.job.split) for o in run_jobs(more)] == [("mlp", 2), ("gcn", 2)]
+
+
+def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    jobs = make_plan(tmp_path, ["pairs"], ["mlp"], splits="0-1", given=QUICK | {"learning_rate": 1e30})
+    jobs += make_plan(tmp_path, ["pairs"], ["gcn"], splits="0", given=QUICK)
+    outcomes = list(run_jobs(jobs))
+    assert [bool(outcome.error) for outcome in outcomes] == [True, True, False]
+    assert "lower the learning rate" in outcomes[0].error
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from glognn.experiments.plan import make_plan
+from glognn.experiments.pool import run_jobs
+if __name__ == "__main__":
+    given = {"epochs": 60, "threads": 1, "device": "cpu", "hidden_channels": 8, "checkpoint_interval": 0.0}
+    jobs = make_plan(Path(sys.argv[1]), ["pairs"], ["mlp", "gcn", "glognn"], splits="0-2", given=given)
+    for outcome in run_jobs(jobs, workers=2):
+        assert not outcome.error, outcome.error
+"""
+
+
+def plan_of_script(root: Path) -> list[Job]:
+    given = {"epochs": 60, "threads": 1, "device": "cpu", "hidden_channels": 8, "checkpoint_interval": 0.0}
+    return make_plan(root, ["pairs"], ["mlp", "gcn", "glognn"], splits="0-2", given=given)
+
+
+def results(root: Path) -> dict[str, object]:
+    return {str(job.folder.relative_to(root)): read_report(job.folder)["scores"] for job in plan_of_script(root)}
+
+
+def test_killed_reproductions_end_with_the_same_table(tmp_path: Path, figures: dict[str, str]) -> None:
+    """SIGKILL of the parent, two workers, again and again. ``GLOGNN_KILLS`` sets how often."""
+    kills = min(int(os.environ.get("GLOGNN_KILLS", "2")), 10)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, str(tmp_path / "script.py")]
+    subprocess.run([*command, str(whole)], env=ENVIRONMENT, check=True, capture_output=True)
+    generator, finished = random.Random(0), {}
+    for _ in range(kills):
+        process = subprocess.Popen([*command, str(killed)], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+        time.sleep(generator.uniform(1.0, 9.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for job in plan_of_script(killed):
+            if job.done:
+                stamp = json.loads((job.folder / "report.json").read_text())["finished"], job.folder.stat().st_ino
+                assert finished.setdefault(job.folder, stamp) == stamp, "a finished run was repeated"
+    subprocess.run([*command, str(killed)], env=ENVIRONMENT, check=True, capture_output=True)
+    for folder, (stamp, _) in finished.items():
+        assert json.loads((folder / "report.json").read_text())["finished"] == stamp
+    assert results(killed) == results(whole)
+    figures["reproductions killed and restarted to the same scores"] = str(kills)
