@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,8 @@ class Job:
         return (self.folder / DONE).exists()
 
 
-def settings_hash(config: RunConfig) -> str:
-    """Eight letters that differ when settings with an influence on the outcome differ."""
-    tables: dict[str, Any] = config.tables()
+def settings_hash(tables: Mapping[str, Any]) -> str:
+    """Eight letters that differ when settings (as in a record) with an influence on the outcome differ."""
     training = {name: value for name, value in tables["training"].items() if name not in _INDIFFERENT}
     data = {name: value for name, value in tables["data"].items() if name != "splits"}
     content = json.dumps([tables["schema_version"], data, tables["model"], training], sort_keys=True)
@@ -91,7 +90,7 @@ def make_plan(
             published = settings == "published" and has_published(model, dataset)
             source = f"{PUBLISHED_PREFIX}{dataset}" if published else None
             [config] = resolve([model], source, given or {}, dataset, splits)
-            name = f"{model}-{settings_hash(config)}"
+            name = f"{model}-{settings_hash(config.tables())}"
             for seed in seeds if seeds is not None else [config.training.seed]:
                 seeded = replace(config, training=replace(config.training, seed=seed))
                 for split in parse_splits(splits, available):

@@ -1,0 +1,91 @@
+"""What runs there are, from their records alone: runs that differ only in split and seed are one group."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from glognn.experiments.layout import REPORT
+from glognn.experiments.plan import settings_hash
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Finished runs with the same settings."""
+
+    key: str
+    dataset: str
+    model: str
+    metric: str
+    folders: list[Path] = field(default_factory=list)
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def splits(self) -> list[int]:
+        return sorted({report["split"] for report in self.reports})
+
+    @property
+    def seeds(self) -> list[int]:
+        return sorted({report["config"]["training"]["seed"] for report in self.reports})
+
+    @property
+    def seconds(self) -> float:
+        return float(sum(report["seconds"] for report in self.reports))
+
+    def score(self, which: str, name: str = "test") -> tuple[float, float | None]:
+        """Mean and sample standard deviation in percent, of the ``best`` or ``last`` epoch."""
+        values = [100 * report["scores"][which][name] for report in self.reports]
+        return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+
+    @property
+    def common_folder(self) -> Path:
+        first, *others = self.folders
+        return next(path for path in [first, *first.parents] if all(path in [o, *o.parents] for o in others))
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "key": self.key,
+            "dataset": self.dataset,
+            "model": self.model,
+            "metric": self.metric,
+            "splits": self.splits,
+            "seeds": self.seeds,
+            "seconds": self.seconds,
+            "scores": {which: dict(zip(("mean", "std"), self.score(which), strict=True)) for which in ("best", "last")},
+            "folders": [str(folder) for folder in self.folders],
+        }
+
+
+def find_groups(root: Path) -> list[RunGroup]:
+    """Every finished run below a folder; records that cannot be read are passed over."""
+    groups: dict[str, RunGroup] = {}
+    for path in sorted(root.rglob(REPORT)):
+        try:
+            report = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if not isinstance(report, dict) or report.get("kind") != "run":
+            continue
+        config = report["config"]
+        key = settings_hash(config)
+        group = groups.setdefault(
+            key, RunGroup(key, config["data"]["dataset"], config["model"]["name"], report["metric"])
+        )
+        group.folders.append(path.parent)
+        group.reports.append(report)
+    return sorted(groups.values(), key=lambda group: (group.dataset, group.model, group.key))
+
+
+def differing_settings(groups: list[RunGroup]) -> dict[str, list[Any]]:
+    """Settings that are not the same in all groups, with the value in each; ``None`` where a model has no such one."""
+    flat = [
+        {f"{table}.{name}": value for table in ("data", "model", "training") for name, value in config[table].items()}
+        for config in (group.reports[0]["config"] for group in groups)
+    ]
+    ignored = {"data.splits", "training.seed"}
+    names = dict.fromkeys(name for each in flat for name in each if name not in ignored)
+    values = {name: [each.get(name) for each in flat] for name in names}
+    return {name: found for name, found in values.items() if any(value != found[0] for value in found)}

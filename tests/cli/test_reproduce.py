@@ -1,0 +1,89 @@
+"""``glognn reproduce`` and ``glognn runs`` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from glognn.experiments.plan import make_plan
+from glognn.experiments.pool import run_jobs
+from tests.cli.test_datasets import run
+from tests.conftest import MIRROR
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table9"], "The study must be one of table1, table2. Got 'table9'"),
+        (["table1", "--models", "glogn"], "There is no model 'glogn'. Did you mean 'glognn'?"),
+        (["table1", "--datasets", "pokec"], "There is no dataset of table1 'pokec'"),
+        (["table1", "--seeds", "x"], "seeds must be numbers"),
+        (["table1", "--splits", "12"], "The split must be in the range [0, 9]. Got 12"),
+        (["table1", "--settings", "mine"], "The settings must be one of published, default. Got 'mine'"),
+        (["table1", "--device", "tpu"], "The device must be cpu or cuda. Got 'tpu'"),
+        (["table1", "--data-mirror", "nowhere"], "The data mirror must be a folder"),
+    ],
+)
+def test_bad_values(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = run("reproduce", *arguments, cwd=tmp_path, code=2)
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_cannot_be_had_is_said_in_the_table(tmp_path: Path) -> None:
+    (tmp_path / "mirror").mkdir()
+    options = ["--models", "mlp,glognn++", "--datasets", "pokec,snap-patents", "--data-mirror", "mirror"]
+    done = run("reproduce", "table2", *options, cwd=tmp_path)
+    assert "pokec is left out: The file 'linkx/pokec.mat' is not on this machine." in done.stdout
+    table = (tmp_path / "runs/reproduce/table2/table.md").read_text()
+    assert table.count("not to be had") == 2 * 2 * 2
+
+
+@pytest.mark.real_data
+def test_a_small_table(tmp_path: Path) -> None:
+    options = ["--datasets", "texas,cornell", "--models", "mlp,glognn++", "--splits", "0-1", "--quick"]
+    arguments = ["reproduce", "table1", *options, "--data-mirror", str(MIRROR), "--out", "out"]
+    first = run(*arguments, cwd=tmp_path).stdout
+    assert "8 runs, 0 of them done already, 2 at a time" in first
+    folder = tmp_path / "out/table1-quick"
+    table = (folder / "table.md").read_text()
+    assert table.count("| mlp |") == 2
+    assert "(84.05, " in table  # the paper's texas, GloGNN++
+    best, last = json.loads((folder / "table.json").read_text())
+    assert (best["judged"], last["judged"], len(best["cells"])) == ("best", "last", 4)
+    assert all(cell["status"] == "ok" and cell["runs"] == 2 for cell in best["cells"])
+    for name in ("table.csv", "table-best.tex", "table-last.tex"):
+        assert (folder / name).stat().st_size > 100
+    again = run(*arguments, cwd=tmp_path).stdout
+    assert "8 runs, 8 of them done already" in again
+    assert (folder / "table.md").read_text() == table
+    more = run(*arguments[:-2], "--out", "out", "--seeds", "1", cwd=tmp_path).stdout
+    assert "8 runs, 0 of them done already" in more
+    listed = json.loads(run("runs", "out", "--json", cwd=tmp_path).stdout)
+    assert [(group["dataset"], group["model"]) for group in listed] == [
+        ("cornell", "glognn++"),
+        ("cornell", "mlp"),
+        ("texas", "glognn++"),
+        ("texas", "mlp"),
+    ]
+    assert listed[3]["seeds"] == [0, 1]
+
+
+def test_runs(tmp_path: Path) -> None:
+    quick = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
+    for given in (quick, quick | {"dropout": 0.25}):
+        assert not any(o.error for o in run_jobs(make_plan(tmp_path, ["pairs"], ["mlp"], splits="0-1", given=given)))
+    out = run("runs", ".", cwd=tmp_path).stdout
+    assert out.count(" mlp ") == 2
+    out = run("runs", ".", "--model", "mlp", "--differences", cwd=tmp_path).stdout
+    line = next(line for line in out.splitlines() if line.startswith("model.dropout"))
+    assert sorted(line.split()[1:]) == ["0.25", "0.5"]
+    assert "training." not in out
+    [group] = json.loads(run("runs", ".", "--key", out.split("\n")[1].split()[0], "--json", cwd=tmp_path).stdout)
+    assert group["splits"] == [0, 1]
+    assert "No finished run" in run("runs", ".", "--model", "gcn", cwd=tmp_path).stdout
+    assert "There is no folder 'nowhere'" in run("runs", "nowhere", cwd=tmp_path, code=2).stderr
