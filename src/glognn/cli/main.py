@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import datasets, models, reproduce, runs, train
+from glognn.cli import datasets, models, reproduce, runs, train, tune
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 
@@ -26,7 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-_COMMANDS = {"train": train, "reproduce": reproduce, "runs": runs, "datasets": datasets, "models": models}
+_COMMANDS = {"train": train, "reproduce": reproduce, "tune": tune, "runs": runs, "datasets": datasets, "models": models}
+
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command))(_room.command)
 

@@ -1,0 +1,96 @@
+"""Search spaces of the models, from ``spaces.toml``. Imports neither torch nor Optuna."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from glognn.errors import InputError
+
+if TYPE_CHECKING:
+    from optuna import Trial
+
+SAME_SPACE = {"glognn++": "glognn"}
+"""Models searched over another one's space; a setting of their own is held by hand, one study for each value."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One searched setting: some values, or a range."""
+
+    name: str
+    choices: tuple[Any, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    step: float | None = None
+    log: bool = False
+    or_zero: bool = False
+
+    @property
+    def whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def suggest(self, trial: Trial) -> Any:
+        if self.choices:
+            return trial.suggest_categorical(self.name, self.choices)
+        if self.or_zero and trial.suggest_categorical(f"{self.name}_is_zero", [False, True]):
+            return 0.0
+        if self.whole:
+            return trial.suggest_int(self.name, int(self.low), int(self.high))
+        return trial.suggest_float(self.name, self.low, self.high, step=self.step, log=self.log)
+
+    def grid(self) -> list[Any]:
+        """All values, for a search of every combination; a range without steps has none."""
+        if self.choices:
+            return list(self.choices)
+        if self.whole:
+            return list(range(int(self.low), int(self.high) + 1))
+        if self.step is None:
+            raise InputError(f"The grid sampler needs steps, but '{self.name}' is a range: use tpe or random.")
+        count = round((self.high - self.low) / self.step)
+        return [round(self.low + k * self.step, 10) for k in range(count + 1)]
+
+
+@dataclass(frozen=True)
+class Space:
+    """What is searched and what is held."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    fixed: Mapping[str, Any]
+
+    def holding(self, given: Mapping[str, Any]) -> Space:
+        """The space with some settings held at given values."""
+        searched = tuple(parameter for parameter in self.parameters if parameter.name not in given)
+        return Space(self.name, searched, {**self.fixed, **given})
+
+    def suggest(self, trial: Trial) -> dict[str, Any]:
+        return {parameter.name: parameter.suggest(trial) for parameter in self.parameters}
+
+
+@cache
+def _content() -> dict[str, Any]:
+    return tomllib.loads(resources.files("glognn.experiments").joinpath("spaces.toml").read_text(encoding="utf-8"))
+
+
+def spaces_of(model: str) -> list[str]:
+    """The names of a model's spaces."""
+    return list(_content().get(SAME_SPACE.get(model, model), {}))
+
+
+def find_space(model: str, name: str) -> Space:
+    known = spaces_of(model)
+    if name not in known:
+        have = f"Known: {', '.join(known)}." if known else "It has none."
+        raise InputError(f"{model} has no search space '{name}'. {have}")
+    tables = _content()[SAME_SPACE.get(model, model)][name]
+    parameters = [Parameter(each, **_spec(spec)) for each, spec in tables["search"].items()]
+    return Space(name, tuple(parameters), tables.get("fixed", {}))
+
+
+def _spec(spec: dict[str, Any]) -> dict[str, Any]:
+    return spec | {"choices": tuple(spec["choices"])} if "choices" in spec else spec

@@ -1,0 +1,67 @@
+"""Pictures of a search: which settings mattered, and the score against each of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glognn.storage import write_atomically
+
+if TYPE_CHECKING:
+    import optuna
+    from matplotlib.figure import Figure
+
+
+def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
+    """``importance`` and ``slices`` as PNG and SVG; nothing with fewer than four completed trials."""
+    import optuna
+    from matplotlib.figure import Figure
+    from optuna.trial import TrialState
+
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    if len(trials) < 4 or len({trial.value for trial in trials}) < 2:
+        return []
+    names = sorted({name for trial in trials for name in trial.params})
+    common = [name for name in names if all(name in trial.params for trial in trials)]
+    varied = [name for name in common if len({str(trial.params[name]) for trial in trials}) > 1]
+    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+    importance = optuna.importance.get_param_importances(study, evaluator=evaluator, params=varied)
+    figure = Figure(figsize=(5.5, 0.32 * len(importance) + 1.1), layout="constrained")
+    axes = figure.subplots()
+    order = list(importance)[::-1]
+    axes.barh(order, [100 * importance[name] for name in order], color="#0072B2")
+    axes.set_xlabel("share of the score's variance (%)")
+    axes.spines[["top", "right"]].set_visible(False)
+    written = _save(figure, folder / "importance")
+    columns = 4
+    rows = -(-len(names) // columns)
+    figure = Figure(figsize=(2.6 * columns, 2.2 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    for place, axes in enumerate(grid.flat):
+        if place >= len(names):
+            axes.set_visible(False)
+            continue
+        name = names[place]
+        having = [trial for trial in trials if name in trial.params]
+        values: list[Any] = [trial.params[name] for trial in having]
+        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        shown = values if numbers else [str(value) for value in values]
+        scores = [100 * (trial.value or 0.0) for trial in having]
+        axes.plot(shown, scores, "o", markersize=3.5, alpha=0.6, color="#0072B2", markeredgewidth=0)
+        if numbers and min(values) > 0 and max(values) / min(values) > 50:
+            axes.set_xscale("log")
+        axes.set_xlabel(name)
+        axes.grid(alpha=0.3)
+        if place % columns == 0:
+            axes.set_ylabel(f"validation {metric} (%)")
+    return written + _save(figure, folder / "slices")
+
+
+def _save(figure: Figure, stem: Path) -> list[Path]:
+    paths = []
+    for suffix in ("png", "svg"):
+        path = stem.with_suffix(f".{suffix}")
+        write_atomically(path, partial(figure.savefig, format=suffix, dpi=150))
+        paths.append(path)
+    return paths
