@@ -8,6 +8,7 @@ as asked for; the trial of a worker that died (its lock is free) is marked as fa
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import uuid
 import warnings
@@ -107,12 +108,9 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
 def _sampler(search: Search) -> optuna.samplers.BaseSampler:
     import optuna
 
-    if search.sampler == "random":
-        return optuna.samplers.RandomSampler(seed=None)
-    if search.sampler == "grid":
-        grid = {parameter.name: parameter.grid() for parameter in search.whole_space().parameters}
-        return optuna.samplers.GridSampler(grid, seed=0)
-    return optuna.samplers.TPESampler(multivariate=True, group=True, constant_liar=True, seed=None)
+    if search.sampler in ("random", "grid"):  # points of a grid are put into the queue one by one
+        return optuna.samplers.RandomSampler()
+    return optuna.samplers.TPESampler(multivariate=True, group=True, constant_liar=True)
 
 
 def finished_trials(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
@@ -146,7 +144,7 @@ def work(
     loaded = load_graph(search.config({}), mirror)
     study = open_study(folder, search, storage)
     with _alive(folder) as name:
-        while (trial := _take(folder, study, trials, name)) is not None:
+        while (trial := _take(folder, study, search, trials, name)) is not None:
             _do(study, trial, search, loaded)
             if on_trial is not None:
                 on_trial()
@@ -178,7 +176,21 @@ def _is_alive(folder: Path, name: str) -> bool:
         return True
 
 
-def _take(folder: Path, study: optuna.Study, trials: int, name: str) -> optuna.Trial | None:
+def _grid_point(search: Search, number: int) -> dict[str, Any] | None:
+    """One combination of a grid, in an order that goes through all of it evenly; nothing after the last."""
+    grid = {parameter.name: parameter.grid() for parameter in search.whole_space().parameters}
+    size = math.prod(len(values) for values in grid.values())
+    if number >= size:
+        return None
+    stride = next(step for step in range(int(0.618 * size) + 1, 2 * size + 2) if math.gcd(step, size) == 1)
+    place, point = number * stride % size, {}
+    for name, values in grid.items():
+        place, index = divmod(place, len(values))
+        point[name] = values[index]
+    return point
+
+
+def _take(folder: Path, study: optuna.Study, search: Search, trials: int, name: str) -> optuna.Trial | None:
     """The next trial for a worker, or nothing when enough are done or under way."""
     from filelock import FileLock
     from optuna.trial import TrialState
@@ -189,9 +201,15 @@ def _take(folder: Path, study: optuna.Study, trials: int, name: str) -> optuna.T
             if trial.user_attrs.get("worker") == name or not _is_alive(folder, trial.user_attrs.get("worker", "")):
                 study.tell(trial.number, state=TrialState.FAIL)
                 study.enqueue_trial(trial.params, user_attrs={"retry_of": trial.number})
+                (folder / "workers" / f"{trial.user_attrs.get('worker')}.lock").unlink(missing_ok=True)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         if len(finished_trials(study)) + len(running) >= trials:
             return None
+        if search.sampler == "grid":
+            done = sum("grid" in trial.user_attrs for trial in study.get_trials(deepcopy=False))
+            if (point := _grid_point(search, done)) is None:
+                return None
+            study.enqueue_trial(point, user_attrs={"grid": done})
         taken = study.ask()
         taken.set_user_attr("worker", name)
         return taken

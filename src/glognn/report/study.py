@@ -49,7 +49,7 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
         shown = values if numbers else [str(value) for value in values]
         scores = [100 * (trial.value or 0.0) for trial in having]
         axes.plot(shown, scores, "o", markersize=3.5, alpha=0.6, color="#0072B2", markeredgewidth=0)
-        if numbers and min(values) > 0 and max(values) / min(values) > 50:
+        if numbers and min(values) > 0 and max(values) / min(values) > 20:
             axes.set_xscale("log")
         axes.set_xlabel(name)
         axes.grid(alpha=0.3)

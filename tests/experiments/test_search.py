@@ -1,0 +1,177 @@
+"""Searches: over the declared spaces, on validation scores alone, shared by workers and proof against kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from glognn.errors import InputError
+from glognn.experiments.config import read_config
+from glognn.experiments.search import (
+    Search,
+    best_trial,
+    chosen_settings,
+    finished_trials,
+    open_folder,
+    open_study,
+    work,
+    write_best,
+)
+from glognn.experiments.spaces import find_space, spaces_of
+from glognn.models.configs import MODELS
+from glognn.report.study import plot_study
+from tests.conftest import ENVIRONMENT
+
+optuna = pytest.importorskip("optuna")
+from optuna.trial import TrialState  # noqa: E402
+
+HELD = {"epochs": 2, "threads": 1, "device": "cpu", "hidden_channels": 8}
+
+
+def search(model: str = "mlp", **changes: object) -> Search:
+    content = {"model": model, "dataset": "pairs", "space": "wide", "splits": "0-1", "given": dict(HELD)} | changes
+    return Search(**content)
+
+
+@pytest.mark.parametrize(("model", "space"), [(model, space) for model in MODELS for space in spaces_of(model)])
+def test_every_space_fits_its_model(model: str, space: str) -> None:
+    """Settings drawn from a space, extremes included, are settings of the model."""
+    whole = find_space(model, space)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    for _ in range(20):
+        trial = study.ask()
+        config = search(model, space=space, given={}).config(whole.suggest(trial))
+        assert config.model.name == model
+    for parameter in whole.parameters:
+        for value in (
+            (parameter.choices[0], parameter.choices[-1]) if parameter.choices else (parameter.low, parameter.high)
+        ):
+            search(model, space=space, given={}).config({parameter.name: value})
+
+
+def test_the_papers_grids() -> None:
+    small = {parameter.name: parameter.grid() for parameter in find_space("glognn++", "paper-small").parameters}
+    assert small["beta2"] == [0.1, 1.0, 10.0, 100.0, 1000.0]
+    assert small["gamma"] == [round(0.1 * k, 1) for k in range(10)]
+    assert small["num_hops"] == [1, 2, 3, 4, 5, 6]
+    assert find_space("glognn", "paper-large").fixed["optimizer"] == "adamw"
+    with pytest.raises(InputError, match="mlp has no search space 'paper-small'. Known: wide"):
+        find_space("mlp", "paper-small")
+
+
+def test_a_study_is_done_resumed_and_gives_settings(tmp_path: Path) -> None:
+    what = search()
+    open_folder(tmp_path, what)
+    work(tmp_path, 4)
+    study = open_study(tmp_path, what)
+    assert len(finished_trials(study)) == 4
+    work(tmp_path, 4)  # nothing left to do
+    assert len(study.trials) == 4
+    work(tmp_path, 6)
+    assert len(finished_trials(study)) == 6
+    best = best_trial(study)
+    assert best.value == max(trial.value for trial in study.trials if trial.state == TrialState.COMPLETE)
+    assert best.value == pytest.approx(sum(best.user_attrs["validation"]) / 2)
+    path = write_best(tmp_path, study, what)
+    config = read_config(path)
+    chosen = chosen_settings(what, best)
+    assert config.training.learning_rate == pytest.approx(chosen["learning_rate"])
+    assert config.model.hidden_channels == 8
+    assert config.splits == "all"
+    assert "Chosen on validation" in path.read_text()
+    assert "test" not in json.dumps([trial.user_attrs for trial in study.trials])
+    pictures = plot_study(study, tmp_path, "accuracy")
+    assert sorted(path.name for path in pictures) == ["importance.png", "importance.svg", "slices.png", "slices.svg"]
+
+
+def test_held_settings_are_not_searched(tmp_path: Path) -> None:
+    what = search(given=HELD | {"dropout": 0.125})
+    assert "dropout" not in [parameter.name for parameter in what.whole_space().parameters]
+    open_folder(tmp_path, what)
+    work(tmp_path, 1)
+    trial = open_study(tmp_path, what).trials[0]
+    assert "dropout" not in trial.params
+    assert what.config(chosen_settings(what, trial)).model.dropout == 0.125
+
+
+def test_another_search_does_not_share_a_folder(tmp_path: Path) -> None:
+    open_folder(tmp_path, search())
+    with pytest.raises(InputError, match="holds a study with splits '0-1'. Got '0' instead: choose another --out"):
+        open_folder(tmp_path, search(splits="0"))
+    with pytest.raises(InputError, match="sampler must be one of tpe, random, grid"):
+        open_folder(tmp_path / "other", search(sampler="best"))
+    with pytest.raises(InputError, match="grid sampler needs steps, but 'learning_rate' is a range"):
+        open_folder(tmp_path / "other", search(sampler="grid"))
+
+
+def test_grid(tmp_path: Path) -> None:
+    given = HELD | {"dropout": 0.5, "alpha": 0.5, "gamma": 0.5, "num_layers": 1, "num_hops": 1, "patience": 40}
+    given |= {"beta1": 1.0, "weight_decay": 1e-5}
+    what = search("glognn", space="paper-small", given=given, sampler="grid", splits="0", prune=False)
+    open_folder(tmp_path, what)
+    work(tmp_path, 10)
+    tried = {(t.params["learning_rate"], t.params["beta2"]) for t in finished_trials(open_study(tmp_path, what))}
+    assert len(tried) == 10
+    work(tmp_path, 12)  # the grid has no more
+    assert len(finished_trials(open_study(tmp_path, what))) == 10
+
+
+WORKER = """
+import sys
+from pathlib import Path
+from glognn.experiments.search import work
+work(Path(sys.argv[1]), int(sys.argv[2]))
+"""
+
+
+def start(folder: Path, trials: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", WORKER, str(folder), str(trials)], env=ENVIRONMENT)
+
+
+def test_two_workers_share_a_study_and_a_killed_ones_trial_is_retried(tmp_path: Path) -> None:
+    what = search(given=HELD | {"epochs": 150, "early_stopping": "none"}, prune=False)
+    open_folder(tmp_path, what)
+    study = open_study(tmp_path, what)
+    first = start(tmp_path, 8)
+    while not any(
+        t.state == TrialState.RUNNING and "validation" not in t.user_attrs and t.params for t in study.trials
+    ):
+        time.sleep(0.02)
+    second = start(tmp_path, 8)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    third = start(tmp_path, 8)
+    assert second.wait() == 0
+    assert third.wait() == 0
+    trials = study.trials
+    assert [trial.state for trial in trials].count(TrialState.COMPLETE) == 8
+    [failed] = [trial for trial in trials if trial.state != TrialState.COMPLETE]
+    assert failed.state == TrialState.FAIL
+    [again] = [trial for trial in trials if trial.user_attrs.get("retry_of") == failed.number]
+    assert failed.params.items() <= again.params.items()  # the same settings
+    assert not list((tmp_path / "workers").glob("*.lock"))
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    from tests.cli.test_datasets import run
+
+    options = ["-m", "mlp", "--trials", "5", "-s", "0-1", "--epochs", "3", "--workers", "2", "--hidden-channels", "8"]
+    out = run("tune", *options, cwd=tmp_path).stdout
+    assert "0 of 5 trials done already" in out
+    assert "best of 5 trials" in out
+    folder = tmp_path / "runs/tune/pairs/mlp-wide"
+    assert tomllib.loads((folder / "best.toml").read_text())["model"]["hidden_channels"] == 8
+    assert (folder / "slices.png").is_file()
+    assert "best of 5 trials" in run("tune", *options, "--best", cwd=tmp_path).stdout
+    error = run("tune", "-m", "mlp", "--space", "paper-small", cwd=tmp_path, code=2).stderr
+    assert error == "error: mlp has no search space 'paper-small'. Known: wide.\n"
+    error = run("tune", "-m", "gcn", "--best", cwd=tmp_path, code=2).stderr
+    assert "holds no study yet" in error
