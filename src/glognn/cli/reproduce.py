@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +14,20 @@ from glognn.data.catalog import DATASETS
 from glognn.data.fetch import fetch, mirror_dir
 from glognn.errors import GloGNNError, InputError, MissingFileError
 from glognn.experiments.plan import SETTINGS, Job, make_plan, parse_names, parse_seeds
+from glognn.experiments.studies import ABLATIONS, DRAWN, HETEROPHILOUS, ablation_plan, examine, matrices, same_as_full
 from glognn.models.configs import MODELS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-STUDIES = {"table1": "small", "table2": "large"}
+    from glognn.report.comparison import Comparison
+
+GLOGNN = ("glognn++", "glognn")
+TABLES = {"table1": "small", "table2": "large"}
+STUDIES = (*TABLES, "ablation", "grouping", "global-homophily")
 QUICK: dict[str, Any] = {
     "datasets": {"table1": ["texas", "wisconsin", "cornell", "cora"], "table2": ["arxiv-year"]},
+    "other_datasets": ["texas", "wisconsin", "cornell"],
     "splits": "0-2",
     "epochs": 200,
 }
@@ -28,7 +35,14 @@ QUICK: dict[str, Any] = {
 
 
 def command(
-    study: Annotated[str, typer.Argument(help="table1: the nine small datasets. table2: the six large ones.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="table1: the nine small datasets. table2: the six large ones. ablation: without adjacency (-na), "
+            "features (-nf) or local regularisation (-nl). grouping: heat maps of Z* and H, coefficients within and "
+            "between classes. global-homophily: same-class nodes by distance, and those with a positive coefficient."
+        ),
+    ],
     models: Annotated[
         str | None, typer.Option("--models", help=f"[dim]Default: all ({','.join(MODELS)}).[/dim]")
     ] = None,
@@ -74,32 +88,165 @@ def command(
         raise InputError(f"The study must be one of {', '.join(STUDIES)}. Got {study!r} instead.")
     if device not in ("cpu", "cuda"):
         raise InputError(f"The device must be cpu or cuda. Got {device!r} instead.")
-    console = Console()
-    mirror = mirror_dir(data_mirror)
-    chosen_models = parse_names(models, MODELS, "model") if models else list(MODELS)
-    of_table = [name for name, entry in DATASETS.items() if entry.group == STUDIES[study]]
-    usual = QUICK["datasets"][study] if quick else of_table
-    chosen = parse_names(datasets, of_table, f"dataset of {study}") if datasets else usual
+    table = study in TABLES
+    chosen_models = (
+        parse_names(models, MODELS if table else GLOGNN, "model") if models else list(MODELS if table else GLOGNN)
+    )
+    usual, possible = _datasets_of(study, quick)
+    chosen = parse_names(datasets, possible, f"dataset of {study}") if datasets else usual
     given: dict[str, Any] = {"device": device, "threads": 0 if device == "cuda" else 1}
     if quick:
         given["epochs"] = QUICK["epochs"]
-    plan = make_plan(
-        out,
-        chosen,
-        chosen_models,
-        settings=settings,
-        splits=splits or (QUICK["splits"] if quick else "all"),
-        seeds=parse_seeds(seeds) if seeds else None,
-        given=given,
+    options: dict[str, Any] = {
+        "settings": settings,
+        "splits": splits or (QUICK["splits"] if quick else "all" if table or study == "ablation" else "0"),
+        "seeds": parse_seeds(seeds) if seeds else None,
+        "given": given,
+    }
+    work = Workshop(
+        console=Console(),
+        root=out,
+        folder=out / (f"{study}-quick" if quick else study),
+        mirror=mirror_dir(data_mirror),
+        workers=1 if device == "cuda" else workers,
     )
-    problems = _fetch_all(console, chosen, mirror)
-    jobs = [job for job in plan if job.dataset not in problems]
-    failures = _run(console, jobs, 1 if device == "cuda" else workers, mirror)
-    why = {(job.dataset, job.model): problems[job.dataset] for job in plan if job.dataset in problems}
-    folder = out / (f"{study}-quick" if quick else study)
-    _write(console, folder, plan, chosen, chosen_models, why | failures)
+    if table:
+        failures = _table(work, chosen, chosen_models, options)
+    elif study == "ablation":
+        failures = _ablation(work, chosen, chosen_models, options)
+    else:
+        failures = _examination(work, study, chosen, chosen_models, options)
     if failures:
-        raise GloGNNError(f"{len(failures)} cells have runs that failed; the table names them.")
+        raise GloGNNError(f"{len(failures)} cells have runs that failed; the output names them.")
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where and with what a study is done."""
+
+    console: Console
+    root: Path
+    folder: Path
+    mirror: Path | None
+    workers: int
+
+
+Cells = dict[tuple[str, str], list[Job]]
+Problems = dict[tuple[str, str], str]
+
+
+def _datasets_of(study: str, quick: bool) -> tuple[list[str], list[str]]:
+    """What a study does by default, and what it can do."""
+    group = TABLES.get(study, "small")
+    possible = [name for name, entry in DATASETS.items() if entry.group == group]
+    if quick:
+        return (QUICK["datasets"][study] if study in TABLES else QUICK["other_datasets"]), possible
+    return (list(HETEROPHILOUS) if study in ("ablation", "global-homophily") else possible), possible
+
+
+def _table(work: Workshop, datasets: list[str], models: list[str], options: dict[str, Any]) -> Problems:
+    plan = make_plan(work.root, datasets, models, **options)
+    cells: Cells = {}
+    for job in plan:
+        cells.setdefault((job.dataset, job.model), []).append(job)
+    problems = _run(work, cells)
+    _write_table(work, cells, datasets, models, problems)
+    return _failures(problems)
+
+
+def _ablation(work: Workshop, datasets: list[str], models: list[str], options: dict[str, Any]) -> Problems:
+    from glognn.report.figures import plot_bars
+
+    cells, undefined = ablation_plan(work.root, datasets, models, **options)
+    problems = _run(work, cells) | undefined
+    families = [[f"{model}{suffix}" for suffix in ABLATIONS] for model in models]
+    names = [name for family in families for name in family]
+    best, _ = _write_table(work, cells, datasets, names, problems)
+    for model in models:
+        same = [f"{dataset} ({', '.join(found)})" for dataset in datasets if (found := same_as_full(dataset, model))]
+        if same and options["settings"] == "published":
+            work.console.out(f"{model} already is, by the authors' settings: {', '.join(same)}", highlight=False)
+    pictures = plot_bars(best, families, work.folder / "bars")
+    work.console.out(f"Picture: {pictures[0]}", highlight=False)
+    return _failures(problems)
+
+
+def _examination(
+    work: Workshop, study: str, datasets: list[str], models: list[str], options: dict[str, Any]
+) -> Problems:
+    """Train, then look at the coefficients of the trained models, one picture for each model."""
+    from glognn.report.figures import plot_distances, plot_heat_maps
+    from glognn.storage import write_json
+
+    plan = make_plan(work.root, datasets, models, **options)
+    problems = _run(work, {(job.dataset, job.model): [j for j in plan if _cell(j) == _cell(job)] for job in plan})
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for job in plan:
+        if job.done:
+            with work.console.status(f"{job.dataset}, {job.model}, split {job.split}"):
+                result = examine(job, work.mirror, study)
+            found.setdefault(job.model, {}).setdefault(job.dataset, []).append(result | {"split": job.split})
+    write_json(work.folder / f"{study}.json", found)
+    for model, by_dataset in found.items():
+        first = {dataset: results[0] for dataset, results in by_dataset.items()}
+        stem = work.folder / f"{study}-{model}"
+        if study == "grouping":
+            _print_grouping(work.console, model, by_dataset)
+            drawn = [job for job in plan if job.model == model and job.dataset in DRAWN and job.done]
+            firsts = {job.dataset: job for job in reversed(drawn)}
+            panels = {
+                dataset: tuple(matrix.numpy() for matrix in matrices(firsts[dataset], work.mirror))
+                for dataset in DRAWN
+                if dataset in firsts
+            }
+            pictures = plot_heat_maps(panels, stem) if panels else []  # type: ignore[arg-type]
+        else:
+            _print_distances(work.console, model, first)
+            pictures = plot_distances({dataset: result["rows"] for dataset, result in first.items()}, stem)
+        for path in pictures[:1]:
+            work.console.out(f"Picture: {path}\n", highlight=False)
+    return _failures(problems)
+
+
+def _cell(job: Job) -> tuple[str, str]:
+    return job.dataset, job.model
+
+
+def _print_grouping(console: Console, model: str, found: dict[str, list[dict[str, Any]]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(model, no_wrap=True)
+    for heading in ("within a class", "between classes", "contrast", "positive within, %", "positive between, %"):
+        table.add_column(heading, justify="right")
+    for dataset, results in found.items():
+        mean = {name: sum(result[name] for result in results) / len(results) for name in results[0]}
+        table.add_row(
+            dataset,
+            f"{mean['within']:.2e}",
+            f"{mean['between']:.2e}",
+            f"{mean['contrast']:.2f}",
+            f"{100 * mean['within_positive']:.1f}",
+            f"{100 * mean['between_positive']:.1f}",
+        )
+    console.print(table)
+
+
+def _print_distances(console: Console, model: str, found: dict[str, dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    names = [row["distance"] for row in next(iter(found.values()))["rows"]]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(f"{model}: same class / with Z* > 0", no_wrap=True)
+    for name in names:
+        table.add_column(f"{name} hops" if name[0] in "123456>" else name, justify="right")
+    for dataset, result in found.items():
+        table.add_row(dataset, *(f"{row['same']:.1f} / {row['same_positive']:.1f}" for row in result["rows"]))
+    console.print(table)
+
+
+def _failures(problems: Problems) -> Problems:
+    return {key: text for key, text in problems.items() if text.startswith("failed")}
 
 
 def _fetch_all(console: Console, datasets: list[str], mirror: Path | None) -> dict[str, str]:
@@ -115,8 +262,8 @@ def _fetch_all(console: Console, datasets: list[str], mirror: Path | None) -> di
     return problems
 
 
-def _run(console: Console, jobs: list[Job], workers: int, mirror: Path | None) -> dict[tuple[str, str], str]:
-    """Do the runs with a progress display; why runs failed, by dataset and model."""
+def _run(work: Workshop, cells: Cells) -> Problems:
+    """Do the runs with a progress display; why cells are not complete."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -128,48 +275,44 @@ def _run(console: Console, jobs: list[Job], workers: int, mirror: Path | None) -
 
     from glognn.experiments.pool import run_jobs
 
-    failures: dict[tuple[str, str], str] = {}
+    console = work.console
+    missing = _fetch_all(console, list(dict.fromkeys(dataset for dataset, _ in cells)), work.mirror)
+    problems = {key: missing[key[0]] for key in cells if key[0] in missing}
+    labels = {job.folder: key for key, found in cells.items() for job in found}
+    jobs = list({job.folder: job for key, found in cells.items() if key not in problems for job in found}.values())
     done = sum(job.done for job in jobs)
-    console.out(f"{len(jobs)} runs, {done} of them done already, {workers} at a time", highlight=False)
+    console.out(f"{len(jobs)} runs, {done} of them done already, {work.workers} at a time", highlight=False)
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"))
     with Progress(
         *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal, speed_estimate_period=1800
     ) as progress:
         task = progress.add_task("", total=len(jobs), completed=done)
-        for outcome in run_jobs(jobs, workers=workers, mirror=mirror):
+        for outcome in run_jobs(jobs, workers=work.workers, mirror=work.mirror):
             done += 1
-            job = outcome.job
+            job, (dataset, label) = outcome.job, labels[outcome.job.folder]
             progress.advance(task)
             ended = f"failed: {outcome.error}" if outcome.error else f"{outcome.seconds:.1f} s"
             console.out(
-                f"  {done}/{len(jobs)} {job.dataset}, {job.model}, seed {job.seed}, split {job.split}: {ended}",
-                highlight=False,
+                f"  {done}/{len(jobs)} {dataset}, {label}, seed {job.seed}, split {job.split}: {ended}", highlight=False
             )
             if outcome.error:
-                failures[job.dataset, job.model] = f"failed: {outcome.error}"
-    return failures
+                problems[dataset, label] = f"failed: {outcome.error}"
+    return problems
 
 
-def _write(
-    console: Console,
-    folder: Path,
-    plan: list[Job],
-    datasets: list[str],
-    models: list[str],
-    problems: dict[tuple[str, str], str],
-) -> None:
-    """The tables, from the records."""
+def _write_table(
+    work: Workshop, cells: Cells, datasets: list[str], models: list[str], problems: Problems
+) -> list[Comparison]:
+    """The tables, from the records: judged at the best validation epoch and at the last one."""
     from glognn.experiments.folder import read_report
     from glognn.report.comparison import JUDGED, compare, to_csv, to_latex, to_markdown, to_terminal
     from glognn.storage import write_json, write_text
 
-    scores: dict[tuple[str, str], dict[tuple[int, int], dict[str, Any]]] = {}
-    wanted: dict[tuple[str, str], int] = {}
-    for job in plan:
-        key = (job.dataset, job.model)
-        wanted[key] = wanted.get(key, 0) + 1
-        if job.done:
-            scores.setdefault(key, {})[job.seed, job.split] = read_report(job.folder)
+    folder, console = work.folder, work.console
+    wanted = {key: max(len(jobs), 1) for key, jobs in cells.items()}
+    scores = {
+        key: {(job.seed, job.split): read_report(job.folder) for job in jobs if job.done} for key, jobs in cells.items()
+    }
     comparisons = [
         compare(scores, datasets, models, judged=judged, wanted=wanted, problems=problems) for judged in JUDGED
     ]
@@ -190,3 +333,4 @@ def _write(
     else:
         typer.echo(f"\n{text}", nl=False)
     console.out(f"Tables: {folder}", highlight=False)
+    return comparisons
