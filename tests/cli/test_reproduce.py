@@ -16,7 +16,7 @@ from tests.conftest import MIRROR
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table9"], "The study must be one of table1, table2. Got 'table9'"),
+        (["table9"], "The study must be one of table1, table2, ablation, grouping, global-homophily. Got 'table9'"),
         (["table1", "--models", "glogn"], "There is no model 'glogn'. Did you mean 'glognn'?"),
         (["table1", "--datasets", "pokec"], "There is no dataset of table1 'pokec'"),
         (["table1", "--seeds", "x"], "seeds must be numbers"),
@@ -71,6 +71,27 @@ def test_a_small_table(tmp_path: Path) -> None:
         ("texas", "mlp"),
     ]
     assert listed[3]["seeds"] == [0, 1]
+
+
+@pytest.mark.real_data
+def test_studies(tmp_path: Path) -> None:
+    options = ["--datasets", "texas", "--models", "glognn++", "--splits", "0", "--quick", "--data-mirror", str(MIRROR)]
+    out = run("reproduce", "ablation", *options, cwd=tmp_path).stdout
+    assert "glognn++ already is, by the authors' settings: texas (-na)" in out
+    assert "3 runs, 0 of them done already" in out  # -na is the same run as the full model
+    root = tmp_path / "runs/reproduce"
+    assert (root / "ablation-quick/bars.svg").is_file()
+    out = run("reproduce", "grouping", *options, cwd=tmp_path).stdout
+    assert "1 runs, 1 of them done already" in out
+    [found] = json.loads((root / "grouping-quick/grouping.json").read_text())["glognn++"]["texas"]
+    assert found["contrast"] > 0.3  # the blocks of the heat map
+    assert (root / "grouping-quick/grouping-glognn++.png").is_file()
+    out = run("reproduce", "global-homophily", *options, cwd=tmp_path).stdout
+    assert "0.2 / " in out
+    [found] = json.loads((root / "global-homophily-quick/global-homophily.json").read_text())["glognn++"]["texas"]
+    rows = {row["distance"]: row for row in found["rows"]}
+    assert rows["2"]["same"] > 100 * rows["1"]["same"]  # the same class is two hops away, not one
+    assert (root / "global-homophily-quick/global-homophily-glognn++.svg").is_file()
 
 
 def test_runs(tmp_path: Path) -> None:

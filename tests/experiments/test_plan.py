@@ -17,6 +17,7 @@ from glognn.errors import InputError
 from glognn.experiments.folder import read_report
 from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds
 from glognn.experiments.pool import run_jobs
+from glognn.experiments.studies import ablation_plan, same_as_full
 from tests.conftest import ENVIRONMENT
 
 QUICK = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
@@ -75,6 +76,17 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     outcomes = list(run_jobs(jobs))
     assert [bool(outcome.error) for outcome in outcomes] == [True, True, False]
     assert "lower the learning rate" in outcomes[0].error
+
+
+def test_ablations(tmp_path: Path) -> None:
+    jobs, problems = ablation_plan(tmp_path, ["texas", "cornell"], ["glognn"], splits="0", given={})
+    assert list(jobs)[:4] == [("texas", f"glognn{suffix}") for suffix in ("", "-na", "-nf", "-nl")]
+    [nf] = jobs["texas", "glognn-nf"]
+    assert nf.config.model.alpha == 1.0
+    assert jobs["texas", "glognn-nl"][0].config.model.beta2 == 0.0
+    assert jobs["texas", "glognn-na"][0].folder == jobs["texas", "glognn"][0].folder  # alpha is 0 already
+    assert same_as_full("texas", "glognn") == ["-na"]
+    assert problems == {("cornell", "glognn-nl"): "undefined: beta1 = 0"}
 
 
 SCRIPT = """

@@ -68,7 +68,7 @@ def test_the_papers_grids() -> None:
 
 
 def test_a_study_is_done_resumed_and_gives_settings(tmp_path: Path) -> None:
-    what = search()
+    what = search(given=HELD | {"epochs": 30})  # long enough for scores to differ
     open_folder(tmp_path, what)
     work(tmp_path, 4)
     study = open_study(tmp_path, what)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import statistics
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +15,7 @@ import typer
 from glognn.cli.options import MIRROR
 from glognn.data.catalog import DATASETS
 from glognn.data.fetch import fetch, mirror_dir
-from glognn.errors import GloGNNError, InputError, MissingFileError
+from glognn.errors import DataWarning, GloGNNError, InputError, MissingFileError
 from glognn.experiments.plan import SETTINGS, Job, make_plan, parse_names, parse_seeds
 from glognn.experiments.studies import ABLATIONS, DRAWN, HETEROPHILOUS, ablation_plan, examine, matrices, same_as_full
 from glognn.models.configs import MODELS
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
 
 GLOGNN = ("glognn++", "glognn")
 TABLES = {"table1": "small", "table2": "large"}
-STUDIES = (*TABLES, "ablation", "grouping", "global-homophily")
+STUDIES = (*TABLES, "efficiency", "ablation", "grouping", "global-homophily", "all")
+EFFICIENCY: dict[str, Any] = {"epochs": 300, "early_stopping": "none"}
+EFFICIENCY_SEEDS = [0, 1, 2]
 QUICK: dict[str, Any] = {
     "datasets": {"table1": ["texas", "wisconsin", "cornell", "cora"], "table2": ["arxiv-year"]},
     "other_datasets": ["texas", "wisconsin", "cornell"],
@@ -38,7 +43,8 @@ def command(
     study: Annotated[
         str,
         typer.Argument(
-            help="table1: the nine small datasets. table2: the six large ones. ablation: without adjacency (-na), "
+            help="table1: the nine small datasets. table2: the six large ones. efficiency: validation score against "
+            "training time, equal epochs, one run at a time. ablation: without adjacency (-na), "
             "features (-nf) or local regularisation (-nl). grouping: heat maps of Z* and H, coefficients within and "
             "between classes. global-homophily: same-class nodes by distance, and those with a positive coefficient."
         ),
@@ -88,7 +94,14 @@ def command(
         raise InputError(f"The study must be one of {', '.join(STUDIES)}. Got {study!r} instead.")
     if device not in ("cpu", "cuda"):
         raise InputError(f"The device must be cpu or cuda. Got {device!r} instead.")
-    table = study in TABLES
+    if study == "all":
+        for each in STUDIES[:-1]:
+            fitting = _fitting(models, MODELS if each in (*TABLES, "efficiency") else GLOGNN)
+            where = _fitting(datasets, _datasets_of(each, quick)[1])
+            if "" not in (fitting, where):
+                command(each, fitting, where, splits, seeds, settings, workers, device, quick, out, data_mirror)
+        return
+    table = study in (*TABLES, "efficiency")
     chosen_models = (
         parse_names(models, MODELS if table else GLOGNN, "model") if models else list(MODELS if table else GLOGNN)
     )
@@ -99,7 +112,7 @@ def command(
         given["epochs"] = QUICK["epochs"]
     options: dict[str, Any] = {
         "settings": settings,
-        "splits": splits or (QUICK["splits"] if quick else "all" if table or study == "ablation" else "0"),
+        "splits": splits or (QUICK["splits"] if quick else "all" if study in (*TABLES, "ablation") else "0"),
         "seeds": parse_seeds(seeds) if seeds else None,
         "given": given,
     }
@@ -110,7 +123,9 @@ def command(
         mirror=mirror_dir(data_mirror),
         workers=1 if device == "cuda" else workers,
     )
-    if table:
+    if study == "efficiency":
+        failures = _efficiency(work, chosen, chosen_models, options)
+    elif table:
         failures = _table(work, chosen, chosen_models, options)
     elif study == "ablation":
         failures = _ablation(work, chosen, chosen_models, options)
@@ -118,6 +133,11 @@ def command(
         failures = _examination(work, study, chosen, chosen_models, options)
     if failures:
         raise GloGNNError(f"{len(failures)} cells have runs that failed; the output names them.")
+
+
+def _fitting(names: str | None, known: Iterable[str]) -> str | None:
+    """Of the names given, those that a study knows; nothing given stays nothing."""
+    return None if names is None else ",".join(name for name in names.split(",") if name.strip() in known)
 
 
 @dataclass(frozen=True)
@@ -151,6 +171,47 @@ def _table(work: Workshop, datasets: list[str], models: list[str], options: dict
         cells.setdefault((job.dataset, job.model), []).append(job)
     problems = _run(work, cells)
     _write_table(work, cells, datasets, models, problems)
+    return _failures(problems)
+
+
+def _efficiency(work: Workshop, datasets: list[str], models: list[str], options: dict[str, Any]) -> Problems:
+    """Equal epochs, several seeds, one run at a time, so that times can be compared."""
+    from glognn.report.curves import read_curves
+    from glognn.report.figures import plot_efficiency
+    from glognn.storage import write_json
+
+    options["given"] = {**options["given"], **EFFICIENCY}
+    options["splits"] = options["splits"] if options["splits"].isdecimal() else "0"
+    options["seeds"] = options["seeds"] or EFFICIENCY_SEEDS
+    cells: Cells = {}
+    for job in make_plan(work.root / "efficiency-runs", datasets, models, **options):
+        cells.setdefault(_cell(job), []).append(job)
+    problems = _run(replace(work, workers=1), cells)
+    panels: dict[str, dict[str, list[dict[str, list[float]]]]] = {}
+    for (dataset, model), jobs in cells.items():
+        curves = [read_curves(job.folder)[0] for job in jobs if job.done]
+        if curves:
+            panels.setdefault(dataset, {})[model] = curves
+    times = {
+        dataset: {
+            model: {
+                "seconds": [curve["seconds"][-1] for curve in curves],
+                "epochs": len(curves[0]["epoch"]),
+                "milliseconds_per_epoch": 1000
+                * statistics.median(curve["seconds"][-1] for curve in curves)
+                / len(curves[0]["epoch"]),
+            }
+            for model, curves in found.items()
+        }
+        for dataset, found in panels.items()
+    }
+    write_json(work.folder / "efficiency.json", times)
+    for dataset, by_model in times.items():
+        text = ", ".join(f"{model} {found['milliseconds_per_epoch']:.1f}" for model, found in by_model.items())
+        work.console.out(f"{dataset}, ms per epoch (median of {len(options['seeds'])}): {text}", highlight=False)
+    if panels:
+        pictures = plot_efficiency(panels, "accuracy", work.folder / "efficiency")
+        work.console.out(f"Picture: {pictures[0]}", highlight=False)
     return _failures(problems)
 
 
@@ -253,12 +314,23 @@ def _fetch_all(console: Console, datasets: list[str], mirror: Path | None) -> di
     """Have all files here before anything runs; why that is not possible, by dataset."""
     problems = {}
     for name in datasets:
+        entry = DATASETS[name]
+        if entry.warning:
+            warnings.warn(entry.warning, DataWarning, stacklevel=2)
         try:
-            for file in DATASETS[name].files.values():
+            for file in entry.files.values():
                 fetch(file, mirror)
         except MissingFileError as error:
             problems[name] = "not to be had"
             console.out(f"{name} is left out: {error}", highlight=False)
+            continue
+        try:
+            for file in entry.splits:
+                fetch(file, mirror)
+        except MissingFileError as error:
+            if not entry.splits_optional:
+                raise
+            warnings.warn(f"{name}: random splits stand in for the published ones. {error}", DataWarning, stacklevel=2)
     return problems
 
 

@@ -10,13 +10,14 @@ import multiprocessing
 import os
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glognn.errors import GloGNNError
+from glognn.errors import DataWarning, GloGNNError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.plan import Job
 from glognn.storage import locked
@@ -70,6 +71,9 @@ def work_for_parent(parent: int, folder: Path, trials: int, storage: str | None,
 
 
 def _watch_parent(parent: int) -> None:
+    """End with the parent; and leave to it what is to be said about datasets."""
+    warnings.simplefilter("ignore", DataWarning)
+
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(PARENT_CHECK_SECONDS)

@@ -64,6 +64,47 @@ def plot_bars(comparison: Comparison, families: Sequence[Sequence[str]], stem: P
     return save_figure(figure, stem)
 
 
+def plot_efficiency(
+    panels: Mapping[str, Mapping[str, Sequence[Mapping[str, Sequence[float]]]]], metric: str, stem: Path
+) -> list[Path]:
+    """Best validation score so far against training time: the median over repeats, and a band from least to most.
+
+    ``panels`` holds, by dataset and model, a curve with ``seconds`` and the metric for each repeat.
+    """
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = _figure(3.2 * columns, 2.6 * rows)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    styles = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
+    for place, axes in enumerate(grid.flat):
+        if place >= len(panels):
+            axes.set_visible(False)
+            continue
+        name, models = list(panels.items())[place]
+        for number, (model, curves) in enumerate(models.items()):
+            first = max(curve["seconds"][0] for curve in curves)
+            times = np.geomspace(first, min(curve["seconds"][-1] for curve in curves), 200)
+            best = [np.maximum.accumulate(np.asarray(curve[f"val_{metric}"]) * 100) for curve in curves]
+            values = np.stack(
+                [
+                    score[np.searchsorted(curve["seconds"], times, side="right") - 1]
+                    for score, curve in zip(best, curves, strict=True)
+                ]
+            )
+            colour = (*COLOURS, "#000000")[number % 5]
+            axes.plot(times, np.median(values, axis=0), color=colour, linestyle=styles[number % 5], label=model)
+            axes.fill_between(times, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.18, linewidth=0)
+        axes.set_xscale("log")
+        axes.set_title(name, fontsize=10)
+        axes.set_xlabel("training time (s)")
+        axes.set_ylabel(f"validation {metric.replace('_', ' ')} (%)" if place % columns == 0 else "")
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=9, ncols=len(labels), loc="outside upper center")
+    return save_figure(figure, stem)
+
+
 def plot_heat_maps(panels: Mapping[str, tuple[Any, Any, Any]], stem: Path) -> list[Path]:
     """Z* above, H below, one column for each graph: red positive, blue negative, nodes ordered by class."""
     figure = _figure(2.9 * len(panels), 5.6)
@@ -115,6 +156,6 @@ def plot_distances(panels: Mapping[str, Sequence[Mapping[str, Any]]], stem: Path
         axes.set_xlabel("hops to the node (none: no path)")
         axes.set_ylabel("nodes, average" if place % columns == 0 else "")
         axes.spines[["top", "right"]].set_visible(False)
-        if place == 0:
-            axes.legend(frameon=False, fontsize=8)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=9, ncols=2, loc="outside upper center")
     return save_figure(figure, stem)
