@@ -15,6 +15,7 @@ import typer
 from glognn.cli.options import MIRROR
 from glognn.data.catalog import DATASETS
 from glognn.data.fetch import fetch, mirror_dir
+from glognn.data.sources import warn_once
 from glognn.errors import DataWarning, GloGNNError, InputError, MissingFileError
 from glognn.experiments.plan import SETTINGS, Job, make_plan, parse_names, parse_seeds
 from glognn.experiments.studies import ABLATIONS, DRAWN, HETEROPHILOUS, ablation_plan, examine, matrices, same_as_full
@@ -315,8 +316,7 @@ def _fetch_all(console: Console, datasets: list[str], mirror: Path | None) -> di
     problems = {}
     for name in datasets:
         entry = DATASETS[name]
-        if entry.warning:
-            warnings.warn(entry.warning, DataWarning, stacklevel=2)
+        warn_once(entry)
         try:
             for file in entry.files.values():
                 fetch(file, mirror)

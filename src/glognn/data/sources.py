@@ -173,13 +173,18 @@ def load_source(source: Source, *, mirror: str | Path | None = None) -> Loaded:
     return _load_published(source, source.entry, mirror_dir(mirror))
 
 
+def warn_once(entry: Dataset, stacklevel: int = 2) -> None:
+    """Say what a user of a dataset must know, once in a process."""
+    if entry.warning and entry.name not in _warned:
+        _warned.add(entry.name)
+        warnings.warn(entry.warning, DataWarning, stacklevel=stacklevel)
+
+
 def _load_published(source: Source, entry: Dataset, mirror: Path | None) -> Loaded:
     from glognn.data.convert import to_data
     from glognn.data.splits import RANDOM_SPLITS
 
-    if entry.warning and entry.name not in _warned:
-        _warned.add(entry.name)
-        warnings.warn(entry.warning, DataWarning, stacklevel=4)
+    warn_once(entry, stacklevel=5)
     paths = {role: fetch(file, mirror) for role, file in entry.files.items()}
     reader = import_module(f"glognn.data.readers.{entry.reader}")
     raw: RawGraph = _read(entry, list(entry.files.values()), lambda: reader.read(paths, **entry.options))

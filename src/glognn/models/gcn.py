@@ -72,7 +72,7 @@ class GCN(NodeModel[GCNInputs]):
         edges = torch.stack([rows, csr.col_indices().to(torch.int64)])
         edges, weights = gcn_norm(edges, csr.values(), graph.num_nodes, dtype=csr.dtype)
         size = (graph.num_nodes, graph.num_nodes)
-        propagation = torch.sparse_coo_tensor(edges.flip(0), weights, size)
+        propagation = torch.sparse_coo_tensor(edges.flip(0), weights, size, check_invariants=False)
         return GCNInputs(self._features(graph), SparseMatrix.from_torch(propagation))
 
     def logits(self, inputs: GCNInputs) -> Tensor:
