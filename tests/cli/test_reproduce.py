@@ -56,6 +56,14 @@ def test_a_small_table(tmp_path: Path) -> None:
     best, last = json.loads((folder / "table.json").read_text())
     assert (best["judged"], last["judged"], len(best["cells"])) == ("best", "last", 4)
     assert all(cell["status"] == "ok" and cell["runs"] == 2 for cell in best["cells"])
+    cells = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    assert [len(cell["runs"]) for cell in cells] == [2, 2, 2, 2]
+    assert cells[0]["settings"]["training"]["epochs"] == 200
+    assert {"torch", "glognn"} <= cells[0]["versions"].keys()
+    means = {(cell["dataset"], cell["model"]): cell["mean"] for cell in last["cells"]}
+    for cell in cells:  # the table follows from the records
+        scores = [100 * one["last"]["test"] for one in cell["runs"]]
+        assert means[cell["dataset"], cell["model"]] == pytest.approx(sum(scores) / len(scores))
     for name in ("table.csv", "table-best.tex", "table-last.tex"):
         assert (folder / name).stat().st_size > 100
     again = run(*arguments, cwd=tmp_path).stdout

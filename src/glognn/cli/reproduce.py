@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import warnings
@@ -377,7 +378,7 @@ def _write_table(
 ) -> list[Comparison]:
     """The tables, from the records: judged at the best validation epoch and at the last one."""
     from glognn.experiments.folder import read_report
-    from glognn.report.comparison import JUDGED, compare, to_csv, to_latex, to_markdown, to_terminal
+    from glognn.report.comparison import JUDGED, compact_records, compare, to_csv, to_latex, to_markdown, to_terminal
     from glognn.storage import write_json, write_text
 
     folder, console = work.folder, work.console
@@ -398,6 +399,7 @@ def _write_table(
     for each in comparisons:
         write_text(folder / f"table-{each.judged}.tex", to_latex(each))
     write_json(folder / "table.json", [each.record() for each in comparisons])
+    write_text(folder / "records.jsonl", "".join(f"{json.dumps(cell)}\n" for cell in compact_records(scores)))
     if console.is_terminal:
         for each in comparisons:
             console.out(f"\nTest score in %, {JUDGED[each.judged]}:", highlight=False)

@@ -182,6 +182,33 @@ def _ranks(
     return ({model: statistics.fmean(ranks) for model, ranks in collected.items()} if used else {}), used
 
 
+def compact_records(scores: Scores) -> list[dict[str, Any]]:
+    """What a table rests on, small enough to be kept with it: settings, data, versions and machine of each cell, and
+    scores and time of every run.
+    """
+    cells = []
+    for (dataset, model), reports in scores.items():
+        if not reports:
+            continue
+        first = next(iter(reports.values()))
+        cells.append(
+            {
+                "dataset": dataset,
+                "model": model,
+                "settings": {name: first["config"][name] for name in ("data", "model", "training")},
+                "data": first["data"],
+                "versions": first["versions"],
+                "machine": first["machine"],
+                "runs": [
+                    {"seed": seed, "split": split, "seconds": round(report["seconds"], 3)}
+                    | {which: report["scores"][which] for which in ("best", "last")}
+                    for (seed, split), report in sorted(reports.items())
+                ],
+            }
+        )
+    return cells
+
+
 def places(comparison: Comparison, dataset: str) -> dict[str, int]:
     """Which models are best (0) and runner-up (1) on a dataset, by the mean as printed."""
     means = {
