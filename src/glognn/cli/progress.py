@@ -21,6 +21,22 @@ from glognn.training.callbacks import Callback
 LINE_EVERY = 10.0
 
 
+def counting(console: Console, what: str) -> Progress:
+    """A bar that counts things done, with a note and the time left; nothing where there is no terminal."""
+    return Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        speed_estimate_period=1800,
+    )
+
+
 class TrainingProgress(Callback):
     """Two bars: all runs, and the epochs of the current one with its validation score."""
 

@@ -337,15 +337,7 @@ def _fetch_all(console: Console, datasets: list[str], mirror: Path | None) -> di
 
 def _run(work: Workshop, cells: Cells) -> Problems:
     """Do the runs with a progress display; why cells are not complete."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
+    from glognn.cli.progress import counting
     from glognn.experiments.pool import run_jobs
 
     console = work.console
@@ -355,11 +347,8 @@ def _run(work: Workshop, cells: Cells) -> Problems:
     jobs = list({job.folder: job for key, found in cells.items() if key not in problems for job in found}.values())
     done = sum(job.done for job in jobs)
     console.out(f"{len(jobs)} runs, {done} of them done already, {work.workers} at a time", highlight=False)
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"))
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal, speed_estimate_period=1800
-    ) as progress:
-        task = progress.add_task("", total=len(jobs), completed=done)
+    with counting(console, "runs") as progress:
+        task = progress.add_task("", total=len(jobs), completed=done, note="")
         for outcome in run_jobs(jobs, workers=work.workers, mirror=work.mirror):
             done += 1
             job, (dataset, label) = outcome.job, labels[outcome.job.folder]

@@ -89,15 +89,7 @@ def _search(
     import multiprocessing
     import time
 
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
+    from glognn.cli.progress import counting
     from glognn.experiments.pool import work_for_parent
     from glognn.experiments.search import best_trial, finished_trials, open_study
 
@@ -115,10 +107,8 @@ def _search(
     ]
     for process in crew:
         process.start()
-    columns = (TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[best]}"))
-    more = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, *more, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=trials, completed=before, best="")
+    with counting(console, "trials") as progress:
+        task = progress.add_task("", total=trials, completed=before, note="")
         shown = before
         while any(process.is_alive() for process in crew):
             time.sleep(POLL_SECONDS)
@@ -131,7 +121,7 @@ def _search(
                 text = f"best {100 * (found.value or 0):.2f} %"
             except InputError:
                 text = ""
-            progress.update(task, completed=done, best=text)
+            progress.update(task, completed=done, note=text)
             if not console.is_terminal:
                 console.out(f"  {done}/{trials} trials, {text}", highlight=False)
     for process in crew:
