@@ -10,7 +10,7 @@ import typer
 
 from glognn.cli.options import MIRROR, with_settings
 from glognn.data.sources import find_source
-from glognn.errors import InputError
+from glognn.errors import GloGNNError, InputError
 from glognn.experiments.search import SAMPLERS, Search, open_folder
 from glognn.experiments.spaces import find_space
 from glognn.models.configs import MODELS, find_model
@@ -127,7 +127,7 @@ def _search(
     for process in crew:
         process.join()
     if any(process.exitcode for process in crew) and len(finished_trials(study)) < trials:
-        raise InputError("A worker ended with an error (see above); the same command goes on with the study.")
+        raise GloGNNError("A worker ended with an error (see above); the same command goes on with the study.")
 
 
 def _finish(console: Console, folder: Path, search: Search, storage: str | None) -> None:

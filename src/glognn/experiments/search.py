@@ -12,7 +12,6 @@ import math
 import statistics
 import uuid
 import warnings
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,7 +134,6 @@ def work(
     *,
     storage: str | None = None,
     mirror: Path | None = None,
-    on_trial: Callable[[], None] | None = None,
 ) -> None:
     """Do trials of a study until it has as many as asked for; any number of workers may do so at a time."""
     from glognn.experiments.run import load_graph
@@ -146,8 +144,6 @@ def work(
     with _alive(folder) as name:
         while (trial := _take(folder, study, search, trials, name)) is not None:
             _do(study, trial, search, loaded)
-            if on_trial is not None:
-                on_trial()
 
 
 @contextmanager

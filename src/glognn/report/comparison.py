@@ -13,7 +13,7 @@ import io
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from glognn.experiments.paper import paper_result
@@ -105,13 +105,9 @@ def compare(
             cells[key] = _cell(dataset, model, values, wanted[key], problems.get(key, ""))
     for dataset in datasets:
         for model, p_value in _p_values(dataset, models, by_split, reference).items():
-            cells[dataset, model] = _with(cells[dataset, model], p_value=p_value)
+            cells[dataset, model] = replace(cells[dataset, model], p_value=p_value)
     ranks, ranked = _ranks(cells, datasets, models)
     return Comparison(judged, list(datasets), list(models), reference, cells, ranks, ranked)
-
-
-def _with(cell: Cell, **changes: Any) -> Cell:
-    return Cell(**(asdict(cell) | changes))
 
 
 def _cell(dataset: str, model: str, values: dict[int, list[float]], wanted: int, problem: str) -> Cell:

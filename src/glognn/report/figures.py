@@ -27,7 +27,8 @@ def save_figure(figure: Figure, stem: Path) -> list[Path]:
     return paths
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure that needs no screen; inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -38,7 +39,7 @@ def _figure(width: float, height: float) -> Figure:
 
 def plot_bars(comparison: Comparison, families: Sequence[Sequence[str]], stem: Path) -> list[Path]:
     """Grouped bars with standard deviations: a row of axes for each family of models, a group for each dataset."""
-    figure = _figure(max(6.0, 1.1 * len(comparison.datasets)), 2.5 * len(families))
+    figure = new_figure(max(6.0, 1.1 * len(comparison.datasets)), 2.5 * len(families))
     rows = figure.subplots(len(families), 1, squeeze=False)
     for axes, models in zip(rows[:, 0], families, strict=True):
         width = 0.8 / len(models)
@@ -73,7 +74,7 @@ def plot_efficiency(
     """
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = _figure(3.2 * columns, 2.6 * rows)
+    figure = new_figure(3.2 * columns, 2.6 * rows)
     grid = figure.subplots(rows, columns, squeeze=False)
     styles = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
     for place, axes in enumerate(grid.flat):
@@ -107,7 +108,7 @@ def plot_efficiency(
 
 def plot_heat_maps(panels: Mapping[str, tuple[Any, Any, Any]], stem: Path) -> list[Path]:
     """Z* above, H below, one column for each graph: red positive, blue negative, nodes ordered by class."""
-    figure = _figure(2.9 * len(panels), 5.6)
+    figure = new_figure(2.9 * len(panels), 5.6)
     grid = figure.subplots(2, len(panels), squeeze=False, height_ratios=(1, 1))
     for column, (name, (coefficients, embedding, classes)) in enumerate(panels.items()):
         bounds = np.flatnonzero(np.diff(classes)) + 0.5
@@ -130,7 +131,7 @@ def plot_distances(panels: Mapping[str, Sequence[Mapping[str, Any]]], stem: Path
     """Same-class nodes by distance, and those with a positive coefficient, on a logarithmic scale."""
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = _figure(3.1 * columns, 2.5 * rows)
+    figure = new_figure(3.1 * columns, 2.5 * rows)
     grid = figure.subplots(rows, columns, squeeze=False)
     for place, axes in enumerate(grid.flat):
         if place >= len(panels):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.storage import write_atomically
+from glognn.report.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     import optuna
-    from matplotlib.figure import Figure
 
 
 def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
     """``importance`` and ``slices`` as PNG and SVG; nothing with fewer than four completed trials."""
     import optuna
-    from matplotlib.figure import Figure
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
@@ -27,16 +24,16 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
     varied = [name for name in common if len({str(trial.params[name]) for trial in trials}) > 1]
     evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
     importance = optuna.importance.get_param_importances(study, evaluator=evaluator, params=varied)
-    figure = Figure(figsize=(5.5, 0.32 * len(importance) + 1.1), layout="constrained")
+    figure = new_figure(5.5, 0.32 * len(importance) + 1.1)
     axes = figure.subplots()
     order = list(importance)[::-1]
     axes.barh(order, [100 * importance[name] for name in order], color="#0072B2")
     axes.set_xlabel("share of the score's variance (%)")
     axes.spines[["top", "right"]].set_visible(False)
-    written = _save(figure, folder / "importance")
+    written = save_figure(figure, folder / "importance")
     columns = 4
     rows = -(-len(names) // columns)
-    figure = Figure(figsize=(2.6 * columns, 2.2 * rows), layout="constrained")
+    figure = new_figure(2.6 * columns, 2.2 * rows)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
     for place, axes in enumerate(grid.flat):
         if place >= len(names):
@@ -55,13 +52,4 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
         axes.grid(alpha=0.3)
         if place % columns == 0:
             axes.set_ylabel(f"validation {metric} (%)")
-    return written + _save(figure, folder / "slices")
-
-
-def _save(figure: Figure, stem: Path) -> list[Path]:
-    paths = []
-    for suffix in ("png", "svg"):
-        path = stem.with_suffix(f".{suffix}")
-        write_atomically(path, partial(figure.savefig, format=suffix, dpi=150))
-        paths.append(path)
-    return paths
+    return written + save_figure(figure, folder / "slices")

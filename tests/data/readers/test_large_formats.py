@@ -79,10 +79,8 @@ def test_penn94(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert data.x.tolist() == one_hot
     assert sorted(map(tuple, data.edge_index.T.tolist())) == [(0, 1), (1, 0), (1, 2), (2, 1)]
-    for split in splits:  # the unlabelled node is left out
-        for nodes in split.values():
-            nodes[nodes == 2] = nodes[nodes != 2][0] if (nodes != 2).any() else 2
-    assert not any(bool(data[f"{name}_mask"][2].any()) for name in ("train", "val", "test"))
+    labelled = [{name: nodes[nodes != 2] for name, nodes in split.items()} for split in splits]
+    assert_splits(data, labelled)  # the unlabelled node is left out
 
 
 def write_mat(path: Path, **content: object) -> None:
