@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from glognn.nn.global_homophily import GlobalHomophily
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
-    from glognn.training.loop import TrainingResult, train
+    from glognn.training.loop import train
     from glognn.training.predict import predict
+    from glognn.training.track import TrainingResult
 
 _HOMES = {
     "Callback": "glognn.training.callbacks",
@@ -40,7 +41,7 @@ _HOMES = {
     "MLP": "glognn.models.mlp",
     "TrainingConfig": "glognn.training.config",
     "TrainingError": "glognn.errors",
-    "TrainingResult": "glognn.training.loop",
+    "TrainingResult": "glognn.training.track",
     "coefficient_rows": "glognn.explain.coefficients",
     "find_dataset": "glognn.data.catalog",
     "load_dataset": "glognn.data.sources",

@@ -13,7 +13,8 @@ from glognn.models.configs import MODELS
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import TrainingResult, train
+from glognn.training.loop import train
+from glognn.training.track import TrainingResult
 
 
 class Interrupted(Exception):

@@ -31,7 +31,8 @@ from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import DTYPES, resolve_device
-from glognn.training.loop import TrainingResult, train
+from glognn.training.loop import train
+from glognn.training.track import TrainingResult
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import torch
@@ -81,6 +82,13 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
     def deterministic(self) -> bool:
         """Whether the model computes the same in training as in evaluation, so that one pass serves both."""
         return getattr(self.config, "dropout", 0.0) == 0
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        """Compute with these values of the settings that ``config_class.numbers`` names.
+
+        When several models are trained together the values are tensors, one number for each model, and the layer must
+        not branch on them.
+        """
 
     @abstractmethod
     def reset_parameters(self) -> None:

@@ -23,6 +23,12 @@ class ModelConfig(Settings):
     summary: ClassVar[str]
     paper: ClassVar[str]
     implementation: ClassVar[str]
+    numbers: ClassVar[tuple[str, ...]] = ()
+    """Settings in which models that are trained together may differ; the model then implements ``use_numbers``."""
+
+    def shape(self) -> tuple[object, ...]:
+        """Equal for models that can be trained together: the settings that are no mere numbers in a formula."""
+        return tuple(value for name, value in self.as_dict().items() if name not in self.numbers)
 
     def check_graph(self, *, has_features: bool) -> None:
         """Refuse a graph that lacks what the model is set to read."""
@@ -42,6 +48,7 @@ class GloGNNConfig(LayerConfig, ModelConfig):
     summary = "Every node as a signed combination of all nodes, in closed form"
     paper = "Li et al., ICML 2022"
     implementation = "glognn.models.glognn:GloGNN"
+    numbers = ("alpha", "beta1", "beta2", "gamma", "dropout")
 
     num_layers: int = integer(2, "How often the closed-form layer is applied.", low=1, high=64)
     alpha: float = real(
@@ -61,6 +68,10 @@ class GloGNNConfig(LayerConfig, ModelConfig):
         ("hidden", "output"),
     )
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def shape(self) -> tuple[object, ...]:
+        """At the ends of their ranges some numbers leave out parts of the model."""
+        return *super().shape(), self.alpha == 0, self.alpha == 1, self.beta2 == 0, self.gamma == 1
 
     def check_graph(self, *, has_features: bool) -> None:
         if self.alpha < 1 and not has_features:
@@ -90,6 +101,7 @@ class MLPConfig(ModelConfig):
     summary = "A network on the features alone: what the graph must beat"
     paper = "Rosenblatt, 1958; Rumelhart et al., 1986"
     implementation = "glognn.models.mlp:MLP"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Linear maps from the features to the classes.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
@@ -102,6 +114,7 @@ class GCNConfig(ModelConfig):
     summary = "Averages over neighbours, on PyTorch Geometric's layers"
     paper = "Kipf and Welling, ICLR 2017"
     implementation = "glognn.models.gcn:GCN"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Convolutions.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
@@ -114,6 +127,7 @@ class LINKXConfig(ModelConfig):
     summary = "Networks on the adjacency and on the features, added up; PyTorch Geometric's"
     paper = "Lim et al., NeurIPS 2021"
     implementation = "glognn.models.linkx:LINKX"
+    numbers = ("dropout",)
 
     num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
     num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)

@@ -8,6 +8,7 @@ from the nodes that point to it. A_hat is computed once, and the products are ou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -61,6 +62,9 @@ class GCN(NodeModel[GCNInputs]):
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         sizes = (in_channels, self.config.hidden_channels, self.config.num_layers, out_channels)
         self.network = build(lambda: _Network(*sizes, dropout=self.config.dropout, normalize=False))
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.network.dropout.p = numbers["dropout"]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()

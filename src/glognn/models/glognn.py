@@ -87,6 +87,12 @@ class GloGNN(NodeModel[GloGNNInputs]):
     def _coefficient(self) -> str:
         return "plain"
 
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        if len(self.encoder.weights) == 2:
+            self.encoder.weights = {FEATURES: 1 - numbers["alpha"], ADJACENCY: numbers["alpha"]}
+        self.encoder.dropout = numbers["dropout"]
+        self.layer.use_numbers(numbers["beta1"], numbers["beta2"], numbers["gamma"])
+
     def reset_parameters(self) -> None:
         self.encoder.reset_parameters()
         self.layer.reset_parameters()

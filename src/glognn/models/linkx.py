@@ -8,6 +8,7 @@ they have hidden layers. The product with A is ours; features are dense.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -76,6 +77,10 @@ class LINKX(NodeModel[LINKXInputs]):
     def deterministic(self) -> bool:
         """Never: batch normalisation differs between training and evaluation."""
         return False
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        mlp = self.network.final_mlp
+        mlp.dropout = [numbers["dropout"]] * (len(mlp.dropout) - 1) + [0.0]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()

@@ -8,6 +8,7 @@ graph brings.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
@@ -45,6 +46,9 @@ class MLP(NodeModel[Matrix]):
             num_layers=self.config.num_layers,
             dropout=self.config.dropout,
         )
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.encoder.dropout = numbers["dropout"]
 
     def reset_parameters(self) -> None:
         self.encoder.reset_parameters()

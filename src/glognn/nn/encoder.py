@@ -121,5 +121,5 @@ class Encoder(nn.Module):
         return self.decode(self.encode(inputs))
 
 
-def _scaled(value: Tensor, weight: float) -> Tensor:
-    return value if weight == 1 else weight * value
+def _scaled(value: Tensor, weight: float | Tensor) -> Tensor:
+    return value if isinstance(weight, float) and weight == 1 else weight * value

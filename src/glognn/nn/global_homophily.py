@@ -79,12 +79,24 @@ class GlobalHomophily(nn.Module):
             )
         self.channels = channels
         self.coefficient = coefficient
-        self.beta1, self.beta2, self.gamma = config.beta1, config.beta2, config.gamma
+        self.beta1: float | Tensor = config.beta1
+        self.beta2: float | Tensor = config.beta2
+        self.gamma: float | Tensor = config.gamma
+        self._returns_initial = config.gamma == 1
+        self._raises = True
         self.normalization = config.normalization
         self.hops = None if config.beta2 == 0 else (Hops(powers(config.num_hops)) if hops is None else hops)
         self.scale = None if coefficient == "plain" else nn.Parameter(torch.empty(channels))
         self._adjacency = AdjacencyCache()
         self.reset_parameters()
+
+    def use_numbers(self, beta1: float | Tensor, beta2: float | Tensor, gamma: float | Tensor) -> None:
+        """Other weights of the objective, perhaps tensors with one for each of several models trained together.
+
+        A solve that fails then gives nan, instead of an error that would end the others too.
+        """
+        self.beta1, self.beta2, self.gamma = beta1, beta2, gamma
+        self._raises = not isinstance(gamma, Tensor)
 
     def reset_parameters(self) -> None:
         if self.hops is not None:
@@ -94,7 +106,7 @@ class GlobalHomophily(nn.Module):
 
     def forward(self, H: Tensor, H0: Tensor, edges: Tensor | Operators, edge_weight: Tensor | None = None) -> Tensor:
         """The next embedding. ``edges`` is an ``edge_index`` taken as given, or prepared operators by name."""
-        if self.gamma == 1:
+        if self._returns_initial:
             return H0
         g = self.gamma
         solution = self._solve(H)
@@ -141,13 +153,14 @@ class GlobalHomophily(nn.Module):
         wide = V.double()
         G = wide.T @ wide
         identity = torch.eye(self.channels, dtype=G.dtype, device=G.device)
-        try:
-            factor = torch.linalg.cholesky(b * identity + (1 - g) ** 2 * G)
-        except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+        factor, failed = torch.linalg.cholesky_ex(b * identity + (1 - g) ** 2 * G)
+        if not self._raises:
+            factor = torch.where(failed == 0, factor, torch.nan)
+        elif int(failed):
             raise TrainingError(
                 f"The closed-form solve failed: beta1 + beta2 = {b:g} is lost against embeddings of squared norm "
                 f"{float(G.detach().trace()):.3g}. Raise beta1 or beta2, or lower the learning rate."
-            ) from None
+            )
         inverse = torch.cholesky_solve(identity, factor)
         B = (1 - g) * inverse
         T = G @ B

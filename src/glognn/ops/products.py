@@ -11,16 +11,28 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 
 
 class _SparseProduct(torch.autograd.Function):
-    """Forward M B, backward M^T G with the stored transpose (torch would transpose anew each time)."""
+    """Forward M B, backward M^T G with the stored transpose (torch would transpose anew each time).
+
+    Under ``torch.func.vmap`` the B of all members lie side by side: one product of k times as many columns.
+    """
 
     @staticmethod
-    def forward(ctx: Any, matrix: SparseMatrix, dense: Tensor) -> Tensor:
-        ctx.matrix = matrix
+    def forward(matrix: SparseMatrix, dense: Tensor) -> Tensor:
         return matrix.csr @ dense
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[SparseMatrix, Tensor], output: Tensor) -> None:
+        ctx.matrix = inputs[0]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor]:
         return None, spmm(ctx.matrix.transpose, gradients[0])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[None, int], matrix: SparseMatrix, dense: Tensor) -> tuple[Tensor, int]:
+        side_by_side = dense.movedim(in_dims[1], 1)
+        product = spmm(matrix, side_by_side.flatten(1))
+        return product.view(-1, *side_by_side.shape[1:]), 1
 
 
 def spmm(matrix: SparseMatrix, dense: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from glognn.training.loop import TrainingResult
+    from glognn.training.track import TrainingResult
 
 
 class Callback:

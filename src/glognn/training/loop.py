@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,39 +21,12 @@ from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device
-from glognn.training.stopping import exceeds_recent_mean, out_of_patience
+from glognn.training.track import Track, TrainingResult
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The metric on the three sets of a split, with the model of one epoch."""
-
-    epoch: int
-    train: float
-    val: float
-    test: float
-    val_loss: float
-
-    def better_than(self, other: Scores | None) -> bool:
-        """A higher validation score, or the same with a lower validation loss."""
-        return other is None or (self.val, -self.val_loss) > (other.val, -other.val_loss)
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """What a training came to. The model itself is left with the weights of the ``selected`` epoch."""
-
-    best: Scores
-    last: Scores
-    selected: Scores
-    stopped_by: str
-    seconds: float
-    curve: list[dict[str, float]]
 
 
 class _SharedForward:
@@ -127,7 +99,7 @@ def train(
     device, dtype = resolve_device(config.device), DTYPES[config.dtype]
     graph = data if isinstance(data, Graph) else Graph.from_data(data, dtype=dtype)
     graph.check_trainable(split)
-    with _threads(config.threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
+    with threads(config.threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(config.seed)
         graph = graph.to(device=device, dtype=dtype)
         model.to(device=device, dtype=dtype)
@@ -135,7 +107,7 @@ def train(
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
+def threads(count: int) -> Iterator[None]:
     before = torch.get_num_threads()
     if count:
         torch.set_num_threads(count)
@@ -169,30 +141,26 @@ class _Session:
         self.device = graph.y.device
         kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
         self.optimizer = kind(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
-        self.curve: list[dict[str, float]] = []
-        self.best: Scores | None = None
+        self.track = Track(config)
         self.best_weights: dict[str, Tensor] = {}
-        self.seconds = 0.0
         self.evaluated = torch.empty(0)
 
     def run(self) -> TrainingResult:
         self._restore()
         self._announce()
-        started = time.perf_counter() - self.seconds
+        track = self.track
+        started = time.perf_counter() - track.seconds
         saved = time.perf_counter()
-        stopped_by = self._stop_reason()
+        stopped_by = track.stop_reason()
         while not stopped_by:
-            epoch = len(self.curve) + 1
             try:
-                metrics = self._epoch(epoch)
+                self._epoch(started)
             except TrainingError as error:
-                raise TrainingError(f"Training stopped in epoch {epoch}. {error}") from None
-            self.seconds = time.perf_counter() - started
-            self.curve.append({"epoch": epoch, **metrics, "seconds": self.seconds})
-            logger.debug("epoch %d: %s", epoch, metrics)
+                raise TrainingError(f"Training stopped in epoch {track.epoch + 1}. {error}") from None
+            logger.debug("%s", track.curve[-1])
             for callback in self.callbacks:
-                callback.on_epoch_end(dict(self.curve[-1]))
-            stopped_by = self._stop_reason()
+                callback.on_epoch_end(dict(track.curve[-1]))
+            stopped_by = track.stop_reason()
             due = self.checkpoint is not None and time.perf_counter() - saved >= self.checkpoint.interval
             if due and not stopped_by:
                 self._save()
@@ -205,7 +173,7 @@ class _Session:
             "split": self.split,
             "seed": self.config.seed,
             "epochs": self.config.epochs,
-            "start_epoch": len(self.curve),
+            "start_epoch": self.track.epoch,
             "metric": self.config.metric,
             "device": str(self.device),
             "num_parameters": sum(parameter.numel() for parameter in self.model.parameters()),
@@ -214,9 +182,9 @@ class _Session:
         for callback in self.callbacks:
             callback.on_train_begin(dict(info))
 
-    def _epoch(self, epoch: int) -> dict[str, float]:
+    def _epoch(self, started: float) -> None:
         if isinstance(self.model, FollowsEpochs):
-            self.model.on_epoch(epoch)
+            self.model.on_epoch(self.track.epoch + 1)
         logits = self.forward.for_training()
         loss = F.cross_entropy(logits[self.nodes["train"]], self.labels["train"])
         self.optimizer.zero_grad()
@@ -226,64 +194,30 @@ class _Session:
         evaluated = self.forward.for_evaluation()
         train_loss = float(loss.detach())
         val_loss = float(F.cross_entropy(evaluated[self.nodes["val"]], self.labels["val"]))
-        if not (math.isfinite(train_loss) and math.isfinite(val_loss)):
-            raise TrainingError(
-                f"The loss is not finite (train {train_loss}, validation {val_loss}): lower the learning rate "
-                f"(now {self.config.learning_rate:g}), raise beta1 + beta2, or use float64."
-            )
+        self.track.check_finite(train_loss, val_loss)
         self.evaluated = evaluated
-        train_score, val_score = self._score("train"), self._score("val")
-        if Scores(epoch, train_score, val_score, math.nan, val_loss).better_than(self.best):
-            self.best = Scores(epoch, train_score, val_score, self._score("test"), val_loss)
-            if self.config.selection == "best":
-                self.best_weights = {name: t.detach().clone() for name, t in self.model.state_dict().items()}
-        metric = self.config.metric
-        return {
-            "train_loss": train_loss,
-            "val_loss": val_loss,
-            f"train_{metric}": train_score,
-            f"val_{metric}": val_score,
-        }
+        scores = self._score("train"), self._score("val")
+        improved = self.track.add(
+            train_loss, val_loss, *scores, lambda: self._score("test"), time.perf_counter() - started
+        )
+        if improved and self.config.selection == "best":
+            self.best_weights = {name: t.detach().clone() for name, t in self.model.state_dict().items()}
 
     def _score(self, name: str) -> float:
         return self.metric(self.evaluated[self.nodes[name]], self.labels[name])
 
-    def _stop_reason(self) -> str:
-        """Why to stop now, or an empty string."""
-        config, epoch = self.config, len(self.curve)
-        recent = [row["val_loss"] for row in self.curve[-config.patience - 2 :]]
-        early = (config.early_stopping == "paper" and exceeds_recent_mean(recent, config.patience)) or (
-            config.early_stopping == "patience"
-            and self.best is not None
-            and out_of_patience(epoch, self.best.epoch, config.patience)
-        )
-        return "early stopping" if early else ("last epoch" if epoch >= config.epochs else "")
-
     def _finish(self, stopped_by: str) -> TrainingResult:
-        assert self.best is not None
-        row, metric = self.curve[-1], self.config.metric
-        last = Scores(
-            len(self.curve), row[f"train_{metric}"], row[f"val_{metric}"], self._score("test"), row["val_loss"]
-        )
+        result = self.track.result(self._score("test"), stopped_by)
         if self.config.selection == "best":
             self.model.load_state_dict(self.best_weights)
         self.model.eval()
-        result = TrainingResult(
-            best=self.best,
-            last=last,
-            selected=self.best if self.config.selection == "best" else last,
-            stopped_by=stopped_by,
-            seconds=self.seconds,
-            curve=self.curve,
-        )
-        logger.info("finished after %d epochs (%s): %s", last.epoch, stopped_by, asdict(result.selected))
+        logger.info("finished after %d epochs (%s): %s", result.last.epoch, stopped_by, asdict(result.selected))
         for callback in self.callbacks:
             callback.on_train_end(result)
         return result
 
     def _save(self) -> None:
         assert self.checkpoint is not None
-        assert self.best is not None
         tensors = {f"model/{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
         for index, state in self.optimizer.state_dict()["state"].items():
@@ -291,8 +225,7 @@ class _Session:
         tensors["random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
-        values = {"curve": self.curve, "best": asdict(self.best), "seconds": self.seconds}
-        self.checkpoint.save(Snapshot(tensors, values))
+        self.checkpoint.save(Snapshot(tensors, self.track.values()))
 
     def _restore(self) -> None:
         snapshot = None if self.checkpoint is None else self.checkpoint.load()
@@ -309,7 +242,5 @@ class _Session:
         torch.set_rng_state(snapshot.tensors["random/cpu"])
         if self.device.type == "cuda" and "random/cuda" in snapshot.tensors:
             torch.cuda.set_rng_state(snapshot.tensors["random/cuda"], self.device)
-        self.curve = snapshot.values["curve"]
-        self.best = Scores(**snapshot.values["best"])
-        self.seconds = snapshot.values["seconds"]
-        logger.info("going on from epoch %d", len(self.curve))
+        self.track.restore(snapshot.values)
+        logger.info("going on from epoch %d", self.track.epoch)

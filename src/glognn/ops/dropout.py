@@ -1,0 +1,132 @@
+"""Dropout for many models at once: every member draws from a random stream of its own.
+
+A member's zeros are then the same whoever else is in the batch. On the CPU the stream is NumPy's SFC64, read as
+16-bit numbers: about twenty times as fast as torch's Bernoulli draws. The probability is thereby rounded to a multiple
+of 2^-16, and the values kept are scaled by the rounded one, so that the expectation stays exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+_LEVELS = 2**16
+
+
+class Streams:
+    """One random stream for each member.
+
+    Args:
+        seeds: What a member's stream is seeded with, one entry for each member.
+        device: Where the zeros are needed.
+    """
+
+    def __init__(self, seeds: Sequence[Sequence[int]], device: torch.device) -> None:
+        sequences = [np.random.SeedSequence(list(seed)) for seed in seeds]
+        self.device = device
+        self._cpu = [np.random.SFC64(sequence) for sequence in sequences]
+        self._cuda: list[torch.Generator] = []
+        if device.type == "cuda":
+            for sequence in sequences:
+                generator = torch.Generator(device)
+                generator.manual_seed(int(sequence.generate_state(1, np.uint32)[0]))
+                self._cuda.append(generator)
+
+    def factors(self, shape: Sequence[int], probability: Tensor, dtype: torch.dtype) -> Tensor:
+        """0 with the member's probability, else 1 / (1 - probability): (members, *shape)."""
+        members = probability.numel()
+        count = int(np.prod(shape))
+        broadcast = (members, *([1] * len(shape)))
+        threshold = (probability.double() * _LEVELS).round().clamp(max=_LEVELS - 1)
+        scale = (_LEVELS / (_LEVELS - threshold)).to(dtype)
+        if self._cuda:
+            noise = torch.empty((members, *shape), device=self.device)
+            for member, generator in zip(noise, self._cuda, strict=True):
+                member.uniform_(generator=generator)
+            kept = noise >= (threshold / _LEVELS).float().view(broadcast)
+            return kept * scale.view(broadcast)
+        raw = np.empty((members, -(-count // 4)), dtype=np.uint64)
+        for row, stream in zip(raw, self._cpu, strict=True):
+            row[:] = stream.random_raw(row.size)
+        numbers = raw.view(np.uint16)[:, :count]
+        kept = torch.from_numpy(numbers >= threshold.numpy().astype(np.uint16)[:, None])
+        return kept.view(members, *shape) * scale.view(broadcast)
+
+    def keep(self, members: Sequence[int]) -> None:
+        self._cpu = [self._cpu[member] for member in members]
+        self._cuda = [self._cuda[member] for member in members if self._cuda]
+
+    def state(self) -> Tensor:
+        """The position of every stream: (members, numbers)."""
+        if self._cuda:
+            return torch.stack([generator.get_state() for generator in self._cuda])
+        return torch.stack([torch.from_numpy(_position(stream).view(np.int64)) for stream in self._cpu])
+
+    def restore(self, state: Tensor) -> None:
+        for generator, row in zip(self._cuda, state, strict=False):
+            generator.set_state(row.cpu())
+        if not self._cuda:
+            for stream, row in zip(self._cpu, state, strict=True):
+                values = row.numpy().view(np.uint64)
+                stream.state = {
+                    "bit_generator": "SFC64",
+                    "state": {"state": values[:4].copy()},
+                    "has_uint32": 0,
+                    "uinteger": 0,
+                }
+
+
+def _position(stream: np.random.SFC64) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    return np.array(stream.state["state"]["state"], dtype=np.uint64)
+
+
+class _MemberDropout(torch.autograd.Function):
+    """Multiplies with the factors of the members' streams; only meant to be called under ``vmap``."""
+
+    @staticmethod
+    def forward(value: Tensor, probability: Tensor, streams: Streams) -> Tensor:
+        raise NotImplementedError
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None: ...
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, int, None], value: Tensor, probability: Tensor, streams: Streams
+    ) -> tuple[Tensor, int]:
+        members = info.batch_size
+        spread = value.expand(members, *value.shape) if in_dims[0] is None else value.movedim(in_dims[0], 0)
+        return spread * streams.factors(spread.shape[1:], probability, value.dtype), 0
+
+
+class MemberDropout(TorchFunctionMode):
+    """Within this context and ``vmap``, every ``F.dropout`` draws from the members' streams.
+
+    The probability may be a number, or a tensor with one for each member.
+    """
+
+    def __init__(self, streams: Streams) -> None:
+        super().__init__()
+        self.streams = streams
+        self.zero: Tensor | None = None  # a zero for each member, so that vmap sees every probability as one of many
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is F.dropout:
+            return self._dropout(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+    def _dropout(self, input: Tensor, p: float | Tensor = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        if not training:
+            return input
+        assert self.zero is not None
+        probability = self.zero + p
+        dropped: Tensor = _MemberDropout.apply(input, probability, self.streams)  # type: ignore[no-untyped-call]
+        return dropped

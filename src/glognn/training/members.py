@@ -1,0 +1,283 @@
+"""Many models of one shape, trained as one: a batch axis on the parameters, one wide product with the graph.
+
+The members share graph and shape; initial weights, split, seed, learning rate, weight decay and the numbers that
+their settings name (dropout, and with GloGNN alpha, beta1, beta2, gamma) are each member's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.optim.adam import adam
+
+from glognn.graph.graph import Graph
+from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
+from glognn.ops.dropout import MemberDropout, Streams
+from glognn.training.config import TrainingConfig
+
+_ADAM = (0.9, 0.999, 1e-8)
+
+
+class _Methods(nn.Module):
+    """Calls a method of a model by name, so that ``functional_call`` can put other parameters under it."""
+
+    def __init__(self, model: NodeModel[Any]) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, method: str, *args: Any) -> Any:
+        return getattr(self.model, method)(*args)
+
+
+class Members:
+    """Models on one graph that take their steps together.
+
+    Weights are stacked along the second axis (f x members x h), so that the product with a sparse input reads rows of
+    all members at once without a copy.
+
+    Args:
+        graph: The graph, on the device and in the precision to train in.
+        models: The members with their initial weights, on the same device. The first also lends its code.
+        configs: Training settings of each member; only optimiser, learning rate and weight decay matter here.
+        splits: The split of each member.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        models: Sequence[NodeModel[Any]],
+        configs: Sequence[TrainingConfig],
+        splits: Sequence[int],
+    ) -> None:
+        first = models[0]
+        self.device, self.dtype = graph.y.device, next(first.parameters()).dtype
+        self._model = first
+        self._methods = _Methods(first)
+        self._inputs = first.prepare(graph)
+        self._axes = {name: min(tensor.dim(), 1) for name, tensor in first.state_dict().items()}
+        states = [model.state_dict() for model in models]
+        stacked = {name: torch.stack([s[name] for s in states], self._axes[name]) for name in states[0]}
+        self._trained = [name for name, _ in first.named_parameters()]
+        self.weights = {name: t.requires_grad_(name in self._trained) for name, t in stacked.items()}
+        self._moments = {
+            name: (torch.zeros_like(self.weights[name]), torch.zeros_like(self.weights[name])) for name in self._trained
+        }
+        self._steps = torch.zeros((), device=self.device)
+        self._best = {name: torch.empty(0) for name in self.weights}
+        self._numbers = {
+            name: torch.tensor([getattr(model.config, name) for model in models], dtype=torch.float64)
+            for name in first.config.numbers
+        }
+        self._rates = torch.tensor([config.learning_rate for config in configs], dtype=torch.float64)
+        self._decays = torch.tensor([config.weight_decay for config in configs], dtype=torch.float64)
+        self._decoupled = torch.tensor([config.optimizer == "adamw" for config in configs])
+        self._to_device()
+        self._compare_rates()
+        self._dropout = MemberDropout(Streams([(c.seed, s) for c, s in zip(configs, splits, strict=True)], self.device))
+        self._train_nodes = Sets(graph, splits, "train")
+        steady = not isinstance(first, FollowsEpochs)
+        self._whole = steady and all(model.deterministic for model in models)
+        self._sharing = steady and not self._whole and isinstance(first, SharesEncoding)
+        self._kept: Any = None
+
+    def __len__(self) -> int:
+        return self._rates.numel()
+
+    def _to_device(self) -> None:
+        self._numbers = {name: values.to(self.device) for name, values in self._numbers.items()}
+        self._rates, self._decays = self._rates.to(self.device), self._decays.to(self.device)
+        self._decoupled = self._decoupled.to(self.device)
+
+    def _compare_rates(self) -> None:
+        """Members with equal settings of the optimiser can use torch's own fused one."""
+        rates = torch.stack([self._rates, self._decays, self._decoupled.double()]).cpu()
+        self._equal_rates = tuple(rates[:, 0].tolist()) if bool((rates == rates[:, :1]).all()) else None
+        self._decouples = bool(self._decoupled.any())
+
+    def on_epoch(self, epoch: int) -> None:
+        """Tell a model that follows epochs which one begins."""
+        if isinstance(self._model, FollowsEpochs):
+            self._model.on_epoch(epoch)
+
+    def step(self) -> Tensor:
+        """One step of every member's optimiser; the losses it started from."""
+        self._model.train()
+        if self._whole and self._kept is not None:
+            logits = self._kept
+        elif self._sharing:
+            encoded = self._call("encode") if self._kept is None else self._kept
+            logits = self._call("decode", encoded)
+        else:
+            logits = self._call("logits")
+        self._kept = None
+        losses = self._train_nodes.losses(logits)
+        trained = [self.weights[name] for name in self._trained]
+        gradients = torch.autograd.grad(losses.sum(), trained, allow_unused=True)
+        self._adam(dict(zip(self._trained, gradients, strict=True)))
+        return losses.detach()
+
+    def logits(self) -> Tensor:
+        """Class scores in evaluation mode: members x n x classes; what the next step can use is kept."""
+        self._model.eval()
+        if self._whole:
+            self._kept = self._call("logits")
+            scores: Tensor = self._kept.detach()
+            return scores
+        if self._sharing:
+            self._kept = self._call("encode")
+        with torch.no_grad():
+            scores = self._call("decode", self._kept) if self._sharing else self._call("logits")
+        return scores
+
+    def _call(self, method: str, encoded: Any = None) -> Any:
+        def one(weights: Mapping[str, Tensor], numbers: Mapping[str, Tensor], zero: Tensor, encoded: Any) -> Any:
+            self._model.use_numbers(numbers)
+            self._dropout.zero = zero
+            named = {f"model.{name}": weight for name, weight in weights.items()}
+            args = (self._inputs,) if encoded is None else (encoded, self._inputs)
+            return functional_call(self._methods, named, (method, *args))
+
+        batched = vmap(one, in_dims=(self._axes, 0, 0, None if encoded is None else 0))
+        with self._dropout:
+            return batched(self.weights, self._numbers, torch.zeros_like(self._rates), encoded)
+
+    @torch.no_grad()
+    def _adam(self, gradients: Mapping[str, Tensor | None]) -> None:
+        """Adam (L2) or AdamW (decoupled decay), with rates of each member's own; as in ``torch.optim``."""
+        found = {name: gradient for name, gradient in gradients.items() if gradient is not None}
+        if self._equal_rates is not None:
+            self._fused_adam(found, *self._equal_rates)
+            return
+        beta1, beta2, epsilon = _ADAM
+        self._steps += 1
+        steps = self._steps.double()
+        rates, root = -self._rates / (1 - beta1**steps), (1 - beta2**steps).sqrt().to(self.dtype)
+        l2 = torch.where(self._decoupled, 0.0, self._decays)
+        shrink = 1 - torch.where(self._decoupled, self._rates * self._decays, 0.0)
+        for name, gradient in found.items():
+            weight, (first, second) = self.weights[name], self._moments[name]
+            view = (-1, *([1] * (weight.dim() - 1 - self._axes[name])))
+            if self._decouples:
+                weight.mul_(shrink.to(self.dtype).view(view))
+            gradient = gradient.addcmul(weight, l2.to(self.dtype).view(view))
+            first.lerp_(gradient, 1 - beta1)
+            second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            divisor = second.sqrt().div_(root).add_(epsilon)
+            weight.addcmul_(first.div(divisor), rates.to(self.dtype).view(view))
+
+    def _fused_adam(self, gradients: Mapping[str, Tensor], rate: float, decay: float, decoupled: float) -> None:
+        weights = [self.weights[name] for name in gradients]
+        if decoupled:
+            torch._foreach_mul_(weights, 1 - rate * decay)
+        adam(
+            weights,
+            [gradient.contiguous() for gradient in gradients.values()],
+            [self._moments[name][0] for name in gradients],
+            [self._moments[name][1] for name in gradients],
+            [],
+            [self._steps.clone() for _ in weights],
+            fused=True,
+            amsgrad=False,
+            beta1=_ADAM[0],
+            beta2=_ADAM[1],
+            lr=rate,
+            weight_decay=0.0 if decoupled else decay,
+            eps=_ADAM[2],
+            maximize=False,
+        )
+        self._steps += 1
+
+    def remember(self, members: Sequence[int]) -> None:
+        """Keep the present weights of these members as their best."""
+        if not self._best[self._trained[0]].numel():
+            self._best = {name: t.detach().clone() for name, t in self.weights.items()}
+            return
+        index = torch.tensor(list(members), dtype=torch.long, device=self.device)
+        for name, weight in self.weights.items():
+            axis = self._axes[name]
+            self._best[name].index_copy_(axis, index, weight.detach().index_select(axis, index))
+
+    def keep(self, members: Sequence[int]) -> None:
+        """Go on with these members only."""
+        index = torch.tensor(list(members), dtype=torch.long, device=self.device)
+
+        def picked(name: str, tensor: Tensor) -> Tensor:
+            return tensor.detach().index_select(self._axes[name], index)
+
+        self.weights = {name: picked(name, t).requires_grad_(t.requires_grad) for name, t in self.weights.items()}
+        self._moments = {name: (picked(name, a), picked(name, b)) for name, (a, b) in self._moments.items()}
+        self._best = {name: picked(name, t) if t.numel() else t for name, t in self._best.items()}
+        self._numbers = {name: values[index] for name, values in self._numbers.items()}
+        self._rates, self._decays, self._decoupled = self._rates[index], self._decays[index], self._decoupled[index]
+        self._compare_rates()
+        self._dropout.streams.keep(members)
+        self._train_nodes.keep(index)
+        self._kept = None
+
+    def state_dict(self, member: int, *, best: bool = False) -> dict[str, Tensor]:
+        """A copy of one member's weights, present or remembered, under the names of its model."""
+        stacked = self._best if best else self.weights
+        return {name: t.detach().select(self._axes[name], member).clone() for name, t in stacked.items()}
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Everything needed to go on, as tensors."""
+        tensors = {f"weights/{name}": t for name, t in self.weights.items()}
+        for name, (first, second) in self._moments.items():
+            tensors |= {f"first/{name}": first, f"second/{name}": second}
+        tensors |= {f"best/{name}": t for name, t in self._best.items() if t.numel()}
+        return tensors | {"streams": self._dropout.streams.state(), "steps": self._steps}
+
+    @torch.no_grad()
+    def restore(self, snapshot: Mapping[str, Tensor]) -> None:
+        """Go on from a snapshot of the same members."""
+        for name, weight in self.weights.items():
+            weight.copy_(snapshot[f"weights/{name}"])
+        for name, moments in self._moments.items():
+            for kind, moment in zip(("first", "second"), moments, strict=True):
+                moment.copy_(snapshot[f"{kind}/{name}"])
+        best = {name: snapshot.get(f"best/{name}") for name in self._best}
+        self._best = {name: torch.empty(0) if t is None else t.to(self.device) for name, t in best.items()}
+        self._dropout.streams.restore(snapshot["streams"])
+        self._steps.copy_(snapshot["steps"])
+        self._kept = None
+
+
+class Sets:
+    """One set (train, val or test) of each member's split, as lists of equal length with weights."""
+
+    def __init__(self, graph: Graph, splits: Sequence[int], name: str) -> None:
+        nodes = [graph.indices(split)[name] for split in splits]
+        longest = max(index.numel() for index in nodes)
+        self.nodes = torch.stack([nn.functional.pad(index, (0, longest - index.numel())) for index in nodes])
+        sizes = torch.tensor([index.numel() for index in nodes], device=self.nodes.device)
+        self._sizes = sizes.unsqueeze(1)
+        self._inside = torch.arange(longest, device=self.nodes.device) < self._sizes
+        self.labels = graph.y[self.nodes].masked_fill(~self._inside, 0)
+
+    def _gather(self, logits: Tensor) -> Tensor:
+        return logits.gather(1, self.nodes.unsqueeze(2).expand(-1, -1, logits.shape[2]))
+
+    def losses(self, logits: Tensor) -> Tensor:
+        """Mean cross entropy of each member."""
+        chosen = self._gather(logits).log_softmax(2).gather(2, self.labels.unsqueeze(2)).squeeze(2)
+        return -(chosen * (self._inside / self._sizes).to(logits.dtype)).sum(1)
+
+    def accuracies(self, logits: Tensor) -> Tensor:
+        """Share of nodes whose largest score is that of their class."""
+        right = (self._gather(logits).argmax(2) == self.labels) & self._inside
+        return right.sum(1).double() / self._sizes.squeeze(1)
+
+    def scores(self, logits: Tensor, metric: Callable[[Tensor, Tensor], float]) -> list[float]:
+        """Another metric, member by member."""
+        return [
+            metric(each[index[inside]], labels[inside])
+            for each, index, labels, inside in zip(logits, self.nodes, self.labels, self._inside, strict=True)
+        ]
+
+    def keep(self, members: Tensor) -> None:
+        self.nodes, self.labels = self.nodes[members], self.labels[members]
+        self._sizes, self._inside = self._sizes[members], self._inside[members]

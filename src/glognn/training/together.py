@@ -1,0 +1,212 @@
+"""Training many models of one shape together, as one batch: splits, seeds, and trials of a search.
+
+Without dropout a member ends as it would alone, to rounding. With dropout each member has its own random stream, which
+is another one than in a training alone; means agree, single runs do not. A member leaves the batch when it stops.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from glognn.errors import InputError, TrainingError
+from glognn.graph.graph import Graph
+from glognn.metrics import METRICS
+from glognn.models.base import NodeModel
+from glognn.training.checkpoint import Checkpoint, Snapshot
+from glognn.training.config import TrainingConfig
+from glognn.training.devices import DTYPES, resolve_device
+from glognn.training.loop import threads
+from glognn.training.members import Members, Sets
+from glognn.training.track import Track, TrainingResult
+
+logger = logging.getLogger(__name__)
+
+SHARED = ("metric", "dtype", "device", "threads", "selection")
+"""Training settings that all members of a batch have in common; the others are each member's own."""
+
+Outcome = TrainingResult | TrainingError
+
+
+class Watcher:
+    """Told how a batch goes on; derive and override. Members are known by their place in the list given."""
+
+    def on_begin(self, start_epoch: int, finished: Sequence[int]) -> None:
+        """Before the first epoch; ``finished`` ended before the checkpoint that training goes on from."""
+
+    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+        """After each epoch, with the tracks of those alive; the members named in the answer are given up."""
+        return ()
+
+    def on_member_end(self, member: int, outcome: Outcome) -> None:
+        """A member stopped; its model has its selected weights. What it came to must be safe before returning."""
+
+    def on_saved(self, members: Sequence[int]) -> None:
+        """No checkpoint needs these members any more."""
+
+
+def train_together(
+    models: Sequence[NodeModel[Any]],
+    graph: Graph,
+    *,
+    splits: Sequence[int],
+    configs: Sequence[TrainingConfig],
+    watcher: Watcher | None = None,
+    checkpoint: Checkpoint | None = None,
+    with_weights: bool = True,
+) -> list[Outcome | None]:
+    """Train models of one shape on one graph; each is left with its selected weights, in evaluation mode.
+
+    Args:
+        models: One model for each member, of equal ``config.shape()``.
+        graph: The prepared graph.
+        splits: The split of each member.
+        configs: The settings of each member, alike in :data:`SHARED`.
+        watcher: Hooks.
+        checkpoint: Where to save the state now and then, and whenever a member ends; what is there is gone on from.
+        with_weights: ``False`` leaves the models as they are, when only scores are wanted.
+
+    Returns:
+        What each member came to: a result, an error that concerns it alone, or ``None`` when it was given up or had
+        ended before.
+    """
+    shapes = {(type(model), model.config.shape()) for model in models}
+    settings = {tuple(getattr(config, name) for name in SHARED) for config in configs}
+    if len(shapes) != 1 or len(settings) != 1:
+        raise InputError(f"Models trained together must be of one shape and share {', '.join(SHARED)}.")
+    config = configs[0]
+    device, dtype = resolve_device(config.device), DTYPES[config.dtype]
+    for split in set(splits):
+        graph.check_trainable(split)
+    with threads(config.threads):
+        graph = graph.to(device=device, dtype=dtype)
+        for model in models:
+            model.to(device=device, dtype=dtype)
+        batch = _Batch(models, graph, splits, configs, watcher or Watcher(), checkpoint, with_weights)
+        return batch.run()
+
+
+class _Batch:
+    """The members still training, and what those that stopped came to."""
+
+    def __init__(
+        self,
+        models: Sequence[NodeModel[Any]],
+        graph: Graph,
+        splits: Sequence[int],
+        configs: Sequence[TrainingConfig],
+        watcher: Watcher,
+        checkpoint: Checkpoint | None,
+        with_weights: bool,
+    ) -> None:
+        self.models = models
+        self.watcher = watcher
+        self.checkpoint = checkpoint
+        self.with_weights = with_weights
+        self.metric = configs[0].metric
+        self.remembers = with_weights and configs[0].selection == "best"
+        self.alive = list(range(len(models)))
+        self.finished: list[int] = []
+        self.tracks = [Track(config) for config in configs]
+        self.outcomes: list[Outcome | None] = [None] * len(models)
+        snapshot = None if checkpoint is None else checkpoint.load()
+        if snapshot is not None:
+            self.alive, self.finished = snapshot.values["alive"], snapshot.values["finished"]
+        self.members = Members(
+            graph,
+            [models[i] for i in self.alive],
+            [configs[i] for i in self.alive],
+            [splits[i] for i in self.alive],
+        )
+        self.sets = {name: Sets(graph, [splits[i] for i in self.alive], name) for name in ("train", "val", "test")}
+        if snapshot is not None:
+            self.members.restore(snapshot.tensors)
+            for i, values in zip(self.alive, snapshot.values["tracks"], strict=True):
+                self.tracks[i].restore(values)
+
+    def run(self) -> list[Outcome | None]:
+        epoch = self.tracks[self.alive[0]].epoch if self.alive else 0
+        self.watcher.on_begin(epoch, self.finished)
+        saved = time.perf_counter()
+        while self.alive:
+            epoch += 1
+            ended = self._epoch(epoch)
+            if self.alive:
+                given_up = self.watcher.on_epoch_end(epoch, self.alive, [self.tracks[i] for i in self.alive])
+                self._leave([i for i in self.alive if i in given_up])
+            due = self.checkpoint is not None and time.perf_counter() - saved >= self.checkpoint.interval
+            if self.checkpoint is not None and self.alive and (ended or due):
+                self._save()
+                saved = time.perf_counter()
+            if ended:
+                self.finished += ended
+                self.watcher.on_saved(ended)
+        return self.outcomes
+
+    def _epoch(self, epoch: int) -> list[int]:
+        """One step and one evaluation; the members that ended with it."""
+        started = time.perf_counter()
+        self.members.on_epoch(epoch)
+        train_losses = self.members.step()
+        logits = self.members.logits()
+        rows = [train_losses.double(), self.sets["val"].losses(logits).double()]
+        if self.metric == "accuracy":
+            rows += [self.sets[name].accuracies(logits) for name in ("train", "val", "test")]
+        values = torch.stack(rows).tolist()
+        if self.metric != "accuracy":
+            values += [self.sets[name].scores(logits, METRICS[self.metric]) for name in ("train", "val", "test")]
+        share = (time.perf_counter() - started) / len(self.alive)
+        ended: dict[int, Outcome] = {}
+        improved = []
+        for place, i in enumerate(self.alive):
+            train_loss, val_loss, train, val, test = (row[place] for row in values)
+            track = self.tracks[i]
+            try:
+                track.check_finite(train_loss, val_loss)
+            except TrainingError as error:
+                ended[i] = TrainingError(f"Training stopped in epoch {epoch}. {error}")
+                continue
+            if track.add(train_loss, val_loss, train, val, test, track.seconds + share):
+                improved.append(place)
+            if stopped_by := track.stop_reason():
+                ended[i] = track.result(test, stopped_by)
+        if self.remembers and improved:
+            self.members.remember(improved)
+        for i, outcome in ended.items():
+            self._end(i, outcome)
+        self._leave(list(ended))
+        return list(ended)
+
+    def _end(self, i: int, outcome: Outcome) -> None:
+        self.outcomes[i] = outcome
+        if self.with_weights and isinstance(outcome, TrainingResult):
+            self.models[i].load_state_dict(self.members.state_dict(self.alive.index(i), best=self.remembers))
+            self.models[i].use_numbers(self.models[i].config.as_dict())
+            self.models[i].eval()
+        logger.info("member %d ended in epoch %d", i, self.tracks[i].epoch)
+        self.watcher.on_member_end(i, outcome)
+
+    def _leave(self, gone: list[int]) -> None:
+        if not gone:
+            return
+        places = [place for place, i in enumerate(self.alive) if i not in gone]
+        self.alive = [self.alive[place] for place in places]
+        if self.alive:
+            self.members.keep(places)
+            index = torch.tensor(places, device=self.members.device)
+            for each in self.sets.values():
+                each.keep(index)
+
+    def _save(self) -> None:
+        assert self.checkpoint is not None
+        finished = [i for i in range(len(self.models)) if i not in self.alive]
+        values = {
+            "alive": self.alive,
+            "finished": finished,
+            "tracks": [self.tracks[i].values() for i in self.alive],
+        }
+        self.checkpoint.save(Snapshot(self.members.snapshot(), values))

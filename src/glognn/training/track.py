@@ -1,0 +1,122 @@
+"""What is known of one training so far: its curve, its best epoch, and whether to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from glognn.errors import TrainingError
+from glognn.training.config import TrainingConfig
+from glognn.training.stopping import exceeds_recent_mean, out_of_patience
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The metric on the three sets of a split, with the model of one epoch."""
+
+    epoch: int
+    train: float
+    val: float
+    test: float
+    val_loss: float
+
+    def better_than(self, other: Scores | None) -> bool:
+        """A higher validation score, or the same with a lower validation loss."""
+        return other is None or (self.val, -self.val_loss) > (other.val, -other.val_loss)
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What a training came to. The model itself is left with the weights of the ``selected`` epoch."""
+
+    best: Scores
+    last: Scores
+    selected: Scores
+    stopped_by: str
+    seconds: float
+    curve: list[dict[str, float]]
+
+
+class Track:
+    """The curve and the best epoch of one training; the rules of stopping and selection."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        self.config = config
+        self.curve: list[dict[str, float]] = []
+        self.best: Scores | None = None
+        self.seconds = 0.0
+
+    @property
+    def epoch(self) -> int:
+        """Epochs done."""
+        return len(self.curve)
+
+    def add(
+        self,
+        train_loss: float,
+        val_loss: float,
+        train: float,
+        val: float,
+        test: float | Callable[[], float],
+        seconds: float,
+    ) -> bool:
+        """Take down one epoch; whether it is the best so far. A callable ``test`` is asked only then."""
+        epoch, metric = self.epoch + 1, self.config.metric
+        self.seconds = seconds
+        self.curve.append(
+            {
+                "epoch": epoch,
+                "train_loss": train_loss,
+                "val_loss": val_loss,
+                f"train_{metric}": train,
+                f"val_{metric}": val,
+                "seconds": seconds,
+            }
+        )
+        improved = Scores(epoch, train, val, math.nan, val_loss).better_than(self.best)
+        if improved:
+            self.best = Scores(epoch, train, val, test() if callable(test) else test, val_loss)
+        return improved
+
+    def check_finite(self, train_loss: float, val_loss: float) -> None:
+        if not (math.isfinite(train_loss) and math.isfinite(val_loss)):
+            raise TrainingError(
+                f"The loss is not finite (train {train_loss}, validation {val_loss}): lower the learning rate "
+                f"(now {self.config.learning_rate:g}), raise beta1 + beta2, or use float64."
+            )
+
+    def stop_reason(self) -> str:
+        """Why to stop now, or an empty string."""
+        config, epoch = self.config, self.epoch
+        recent = [row["val_loss"] for row in self.curve[-config.patience - 2 :]]
+        early = (config.early_stopping == "paper" and exceeds_recent_mean(recent, config.patience)) or (
+            config.early_stopping == "patience"
+            and self.best is not None
+            and out_of_patience(epoch, self.best.epoch, config.patience)
+        )
+        return "early stopping" if early else ("last epoch" if epoch >= config.epochs else "")
+
+    def result(self, last_test: float, stopped_by: str) -> TrainingResult:
+        assert self.best is not None
+        row, metric = self.curve[-1], self.config.metric
+        last = Scores(self.epoch, row[f"train_{metric}"], row[f"val_{metric}"], last_test, row["val_loss"])
+        return TrainingResult(
+            best=self.best,
+            last=last,
+            selected=self.best if self.config.selection == "best" else last,
+            stopped_by=stopped_by,
+            seconds=self.seconds,
+            curve=self.curve,
+        )
+
+    def values(self) -> dict[str, Any]:
+        """Everything, as JSON values."""
+        assert self.best is not None
+        return {"curve": self.curve, "best": asdict(self.best), "seconds": self.seconds}
+
+    def restore(self, values: dict[str, Any]) -> None:
+        self.curve = values["curve"]
+        self.best = Scores(**values["best"])
+        self.seconds = values["seconds"]
