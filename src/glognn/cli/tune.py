@@ -38,6 +38,16 @@ def command(
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=256, help="Processes, each with one CPU thread.")
     ] = max(1, os.cpu_count() or 1),
+    together: Annotated[
+        int | None,
+        typer.Option(
+            "--together",
+            min=1,
+            max=1000,
+            help="Trials taken at a time; they have the shape of the first and train as one batch. [dim]Default: 1, "
+            "with --device cuda 8.[/dim]",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="[dim]Default: runs/tune/<dataset>/<model>-<space>.[/dim]"),
@@ -79,12 +89,20 @@ def command(
     open_folder(folder, search)
     console = Console()
     if not best:
-        _search(console, folder, search, trials, workers, storage, data_mirror)
+        at_once = together or (8 if held["device"] == "cuda" else 1)
+        _search(console, folder, search, trials, workers, storage, data_mirror, at_once)
     _finish(console, folder, search, storage)
 
 
 def _search(
-    console: Console, folder: Path, search: Search, trials: int, workers: int, storage: str | None, mirror: Path | None
+    console: Console,
+    folder: Path,
+    search: Search,
+    trials: int,
+    workers: int,
+    storage: str | None,
+    mirror: Path | None,
+    together: int,
 ) -> None:
     import multiprocessing
     import time
@@ -102,7 +120,7 @@ def _search(
     )
     context = multiprocessing.get_context("spawn")
     crew = [
-        context.Process(target=work_for_parent, args=(os.getpid(), folder, trials, storage, mirror), daemon=False)
+        context.Process(target=work_for_parent, args=(os.getpid(), folder, trials, storage, mirror, together))
         for _ in range(min(workers, max(trials - before, 1)))
     ]
     for process in crew:

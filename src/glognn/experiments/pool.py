@@ -62,12 +62,14 @@ def run_jobs(jobs: list[Job], *, workers: int = 1, mirror: Path | None = None) -
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def work_for_parent(parent: int, folder: Path, trials: int, storage: str | None, mirror: Path | None) -> None:
+def work_for_parent(
+    parent: int, folder: Path, trials: int, storage: str | None, mirror: Path | None, together: int
+) -> None:
     """A worker process of a search: as :func:`~glognn.experiments.search.work`, until its parent is gone."""
     from glognn.experiments.search import work
 
     _watch_parent(parent)
-    work(folder, trials, storage=storage, mirror=mirror)
+    work(folder, trials, storage=storage, mirror=mirror, together=together)
 
 
 def _watch_parent(parent: int) -> None:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.errors import InputError, TrainingError
-from glognn.experiments.config import RunConfig, parse_splits, resolve
+from glognn.errors import InputError
+from glognn.experiments.config import RunConfig, has_published, parse_splits, published_path, read_tables, resolve
 from glognn.experiments.spaces import Space, find_space
 from glognn.storage import write_json, write_text
 
@@ -90,6 +90,8 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    from glognn.experiments.pruning import JUDGED_EVERY
+
     folder.mkdir(parents=True, exist_ok=True)
     where: Any = storage or JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
     return optuna.create_study(
@@ -98,7 +100,7 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
         direction="maximize",
         load_if_exists=True,
         sampler=_sampler(search),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=1)
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=4 * JUDGED_EVERY)
         if search.prune
         else optuna.pruners.NopPruner(),
     )
@@ -134,16 +136,21 @@ def work(
     *,
     storage: str | None = None,
     mirror: Path | None = None,
+    together: int = 1,
 ) -> None:
-    """Do trials of a study until it has as many as asked for; any number of workers may do so at a time."""
+    """Do trials of a study until it has as many as asked for; any number of workers may do so at a time.
+
+    ``together`` trials are taken at a time. Those after the first keep its settings of shape, so that all of them, on
+    all splits, train as one batch.
+    """
     from glognn.experiments.run import load_graph
 
     search = read_search(folder)
     loaded = load_graph(search.config({}), mirror)
     study = open_study(folder, search, storage)
     with _alive(folder) as name:
-        while (trial := _take(folder, study, search, trials, name)) is not None:
-            _do(study, trial, search, loaded)
+        while taken := _take(folder, study, search, trials, name, together):
+            _do(study, taken, search, loaded)
 
 
 @contextmanager
@@ -186,55 +193,97 @@ def _grid_point(search: Search, number: int) -> dict[str, Any] | None:
     return point
 
 
-def _take(folder: Path, study: optuna.Study, search: Search, trials: int, name: str) -> optuna.Trial | None:
-    """The next trial for a worker, or nothing when enough are done or under way."""
+def _take(
+    folder: Path, study: optuna.Study, search: Search, trials: int, name: str, together: int
+) -> list[tuple[optuna.Trial, RunConfig]]:
+    """The next trials for a worker, with their configurations; none when enough are done or under way."""
     from filelock import FileLock
+    from optuna.samplers import PartialFixedSampler
     from optuna.trial import TrialState
 
+    space, sampler = search.whole_space(), study.sampler
+    taken: list[tuple[optuna.Trial, RunConfig]] = []
     with FileLock(folder / ".lock"):
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        for trial in running:
-            if trial.user_attrs.get("worker") == name or not _is_alive(folder, trial.user_attrs.get("worker", "")):
-                study.tell(trial.number, state=TrialState.FAIL)
-                study.enqueue_trial(trial.params, user_attrs={"retry_of": trial.number})
-                (folder / "workers" / f"{trial.user_attrs.get('worker')}.lock").unlink(missing_ok=True)
+        for lost in running:
+            if lost.user_attrs.get("worker") == name or not _is_alive(folder, lost.user_attrs.get("worker", "")):
+                study.tell(lost.number, state=TrialState.FAIL)
+                study.enqueue_trial(lost.params, user_attrs={"retry_of": lost.number})
+                (folder / "workers" / f"{lost.user_attrs.get('worker')}.lock").unlink(missing_ok=True)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        if len(finished_trials(study)) + len(running) >= trials:
-            return None
-        if search.sampler == "grid":
-            done = sum("grid" in trial.user_attrs for trial in study.get_trials(deepcopy=False))
-            if (point := _grid_point(search, done)) is None:
-                return None
-            study.enqueue_trial(point, user_attrs={"grid": done})
-        taken = study.ask()
-        taken.set_user_attr("worker", name)
-        return taken
+        left = trials - len(finished_trials(study)) - len(running)
+        if not study.get_trials(deepcopy=False) and (known := _known_settings(search)):
+            study.enqueue_trial(known, user_attrs={"origin": "published"})
+        for _ in range(min(left, together)):
+            if search.sampler == "grid":
+                done = sum("grid" in trial.user_attrs for trial in study.get_trials(deepcopy=False))
+                if (point := _grid_point(search, done)) is None:
+                    break
+                study.enqueue_trial(point, user_attrs={"grid": done})
+            trial = study.ask()
+            trial.set_user_attr("worker", name)
+            config = search.config(space.suggest(trial))
+            taken.append((trial, config))
+            if len(taken) == 1 and search.sampler != "grid":
+                shape = {key: value for key, value in trial.params.items() if key in _shape_settings(search)}
+                study.sampler = PartialFixedSampler(shape, sampler)
+        study.sampler = sampler
+    return taken
 
 
-def _do(study: optuna.Study, trial: optuna.Trial, search: Search, loaded: LoadedGraph) -> None:
-    """Train on the splits one after another; the mean validation score so far decides whether to go on."""
+def _shape_settings(search: Search) -> list[str]:
+    """The searched settings that models trained together must have in common."""
+    config = search.config({})
+    own = (*config.model.numbers, "optimizer", "learning_rate", "weight_decay", "epochs", "early_stopping", "patience")
+    return [parameter.name for parameter in search.whole_space().parameters if parameter.name not in own]
+
+
+def _known_settings(search: Search) -> dict[str, Any]:
+    """The authors' settings as a first trial, if there are any and the space holds them."""
+    if search.sampler == "grid" or not has_published(search.model, search.dataset):
+        return {}
+    tables = read_tables(published_path(search.model, search.dataset))
+    known = {**tables.get("data", {}), **tables.get("training", {}), **tables["model"]}
+    defaults = search.config({}).model.as_dict()
+    point: dict[str, Any] = {}
+    for parameter in search.whole_space().parameters:
+        value = known.get(parameter.name, defaults.get(parameter.name))
+        if value is None or not parameter.holds(value):
+            return {}
+        point |= parameter.as_trial(value)
+    return point
+
+
+def _do(study: optuna.Study, taken: list[tuple[optuna.Trial, RunConfig]], search: Search, loaded: LoadedGraph) -> None:
+    """Train trials of one shape together; the mean validation score so far decides whether to go on with one."""
     from optuna.trial import TrialState
 
+    from glognn.experiments.pruning import Pruning
     from glognn.experiments.run import build_model
-    from glognn.training.loop import train
+    from glognn.training.together import train_together
 
-    config = search.config(search.whole_space().suggest(trial))
-    graph, values = loaded.graph, []
-    for step, split in enumerate(parse_splits(search.splits, loaded.graph.num_splits)):
-        model = build_model(config, graph)
-        training = replace(config.training, selection="last")  # the best epoch's score is recorded without its weights
-        try:
-            values.append(train(model, graph, split=split, config=training).best.val)
-        except TrainingError:
-            values.append(0.0)
-            trial.set_user_attr("diverged", True)
-        trial.report(statistics.fmean(values), step)
-        if trial.should_prune():
-            trial.set_user_attr("validation", values)
-            study.tell(trial, state=TrialState.PRUNED)
-            return
-    trial.set_user_attr("validation", values)
-    study.tell(trial, statistics.fmean(values))
+    graph = loaded.graph
+    splits = parse_splits(search.splits, graph.num_splits)
+    groups: dict[object, list[tuple[optuna.Trial, RunConfig]]] = {}
+    for trial, config in taken:
+        groups.setdefault(config.model.shape(), []).append((trial, config))
+    for group in groups.values():
+        watcher = Pruning([trial for trial, _ in group], len(splits))
+        members = [(config, split) for _, config in group for split in splits]
+        train_together(
+            [build_model(config, graph) for config, _ in members],
+            graph,
+            splits=[split for _, split in members],
+            configs=[config.training for config, _ in members],
+            watcher=watcher,
+            with_weights=False,
+        )
+        for place, (trial, _) in enumerate(group):
+            trial.set_user_attr("validation", watcher.validation(place))
+            if place in watcher.pruned:
+                study.tell(trial, state=TrialState.PRUNED)
+            else:
+                study.tell(trial, statistics.fmean(watcher.validation(place)))
 
 
 def chosen_settings(search: Search, trial: optuna.trial.FrozenTrial) -> dict[str, Any]:

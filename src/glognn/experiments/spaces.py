@@ -43,6 +43,21 @@ class Parameter:
             return trial.suggest_int(self.name, int(self.low), int(self.high))
         return trial.suggest_float(self.name, self.low, self.high, step=self.step, log=self.log)
 
+    def holds(self, value: Any) -> bool:
+        """Whether a value can be chosen."""
+        if self.choices:
+            return value in self.choices
+        if self.or_zero and value == 0:
+            return True
+        on_step = self.step is None or abs((value - self.low) / self.step % 1 - 0.5) > 0.5 - 1e-6
+        return isinstance(value, int | float) and self.low <= value <= self.high and on_step
+
+    def as_trial(self, value: Any) -> dict[str, Any]:
+        """A value as the parameters of an Optuna trial."""
+        if not self.or_zero:
+            return {self.name: value}
+        return {f"{self.name}_is_zero": True} if value == 0 else {f"{self.name}_is_zero": False, self.name: value}
+
     def grid(self) -> list[Any]:
         """All values, for a search of every combination; a range without steps has none."""
         if self.choices:

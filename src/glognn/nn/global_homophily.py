@@ -161,7 +161,8 @@ class GlobalHomophily(nn.Module):
                 f"The closed-form solve failed: beta1 + beta2 = {b:g} is lost against embeddings of squared norm "
                 f"{float(G.detach().trace()):.3g}. Raise beta1 or beta2, or lower the learning rate."
             )
-        inverse = torch.cholesky_solve(identity, factor)
+        root = torch.linalg.solve_triangular(factor, identity, upper=False)
+        inverse = root.mT @ root
         B = (1 - g) * inverse
         T = G @ B
         if self.coefficient == "released" and self.scale is not None:

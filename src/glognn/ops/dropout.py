@@ -30,13 +30,13 @@ class Streams:
     def __init__(self, seeds: Sequence[Sequence[int]], device: torch.device) -> None:
         sequences = [np.random.SeedSequence(list(seed)) for seed in seeds]
         self.device = device
-        self._cpu = [np.random.SFC64(sequence) for sequence in sequences]
-        self._cuda: list[torch.Generator] = []
+        self._streams = [np.random.SFC64(sequence) for sequence in sequences]
+        self.generators: list[torch.Generator] = []  # on a GPU only
         if device.type == "cuda":
             for sequence in sequences:
                 generator = torch.Generator(device)
                 generator.manual_seed(int(sequence.generate_state(1, np.uint32)[0]))
-                self._cuda.append(generator)
+                self.generators.append(generator)
 
     def factors(self, shape: Sequence[int], probability: Tensor, dtype: torch.dtype) -> Tensor:
         """0 with the member's probability, else 1 / (1 - probability): (members, *shape)."""
@@ -45,34 +45,37 @@ class Streams:
         broadcast = (members, *([1] * len(shape)))
         threshold = (probability.double() * _LEVELS).round().clamp(max=_LEVELS - 1)
         scale = (_LEVELS / (_LEVELS - threshold)).to(dtype)
-        if self._cuda:
+        if self.generators:
             noise = torch.empty((members, *shape), device=self.device)
-            for member, generator in zip(noise, self._cuda, strict=True):
+            for member, generator in zip(noise, self.generators, strict=True):
                 member.uniform_(generator=generator)
             kept = noise >= (threshold / _LEVELS).float().view(broadcast)
             return kept * scale.view(broadcast)
         raw = np.empty((members, -(-count // 4)), dtype=np.uint64)
-        for row, stream in zip(raw, self._cpu, strict=True):
+        for row, stream in zip(raw, self._streams, strict=True):
             row[:] = stream.random_raw(row.size)
         numbers = raw.view(np.uint16)[:, :count]
         kept = torch.from_numpy(numbers >= threshold.numpy().astype(np.uint16)[:, None])
         return kept.view(members, *shape) * scale.view(broadcast)
 
     def keep(self, members: Sequence[int]) -> None:
-        self._cpu = [self._cpu[member] for member in members]
-        self._cuda = [self._cuda[member] for member in members if self._cuda]
+        self._streams = [self._streams[member] for member in members]
+        self.generators = [self.generators[member] for member in members if self.generators]
 
     def state(self) -> Tensor:
         """The position of every stream: (members, numbers)."""
-        if self._cuda:
-            return torch.stack([generator.get_state() for generator in self._cuda])
-        return torch.stack([torch.from_numpy(_position(stream).view(np.int64)) for stream in self._cpu])
+        if self.generators:
+            return torch.stack([generator.get_state() for generator in self.generators])
+        return torch.stack([torch.from_numpy(_position(stream).view(np.int64)) for stream in self._streams])
 
-    def restore(self, state: Tensor) -> None:
-        for generator, row in zip(self._cuda, state, strict=False):
+    def restore(self, state: Tensor, *, renew: bool = False) -> None:
+        """Put the streams where they were; ``renew`` replaces generators that a failed capture has left unusable."""
+        if renew:
+            self.generators = [torch.Generator(self.device) for _ in self.generators]
+        for generator, row in zip(self.generators, state, strict=False):
             generator.set_state(row.cpu())
-        if not self._cuda:
-            for stream, row in zip(self._cpu, state, strict=True):
+        if not self.generators:
+            for stream, row in zip(self._streams, state, strict=True):
                 values = row.numpy().view(np.uint64)
                 stream.state = {
                     "bit_generator": "SFC64",

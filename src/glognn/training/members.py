@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.optim.adam import adam
 
-from glognn.graph.graph import Graph
+from glognn.graph.graph import SET_NAMES, Graph
+from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
 from glognn.training.config import TrainingConfig
@@ -42,7 +43,8 @@ class Members:
     Args:
         graph: The graph, on the device and in the precision to train in.
         models: The members with their initial weights, on the same device. The first also lends its code.
-        configs: Training settings of each member; only optimiser, learning rate and weight decay matter here.
+        configs: Training settings of each member: optimiser, learning rate, weight decay and seed matter here, and the
+            metric, which they share.
         splits: The split of each member.
     """
 
@@ -56,6 +58,7 @@ class Members:
         first = models[0]
         self.device, self.dtype = graph.y.device, next(first.parameters()).dtype
         self._model = first
+        self._metric = configs[0].metric
         self._methods = _Methods(first)
         self._inputs = first.prepare(graph)
         self._axes = {name: min(tensor.dim(), 1) for name, tensor in first.state_dict().items()}
@@ -78,7 +81,7 @@ class Members:
         self._to_device()
         self._compare_rates()
         self._dropout = MemberDropout(Streams([(c.seed, s) for c, s in zip(configs, splits, strict=True)], self.device))
-        self._train_nodes = Sets(graph, splits, "train")
+        self._sets = {name: _Sets(graph, splits, name) for name in SET_NAMES}
         steady = not isinstance(first, FollowsEpochs)
         self._whole = steady and all(model.deterministic for model in models)
         self._sharing = steady and not self._whole and isinstance(first, SharesEncoding)
@@ -114,7 +117,7 @@ class Members:
         else:
             logits = self._call("logits")
         self._kept = None
-        losses = self._train_nodes.losses(logits)
+        losses = self._sets["train"].losses(logits)
         trained = [self.weights[name] for name in self._trained]
         gradients = torch.autograd.grad(losses.sum(), trained, allow_unused=True)
         self._adam(dict(zip(self._trained, gradients, strict=True)))
@@ -132,6 +135,18 @@ class Members:
         with torch.no_grad():
             scores = self._call("decode", self._kept) if self._sharing else self._call("logits")
         return scores
+
+    def evaluate(self) -> Tensor:
+        """Validation loss and the scores of train, val and test set, for every member: 4 x members, in float64."""
+        return self._measured(self.logits())
+
+    def _measured(self, logits: Tensor) -> Tensor:
+        loss = self._sets["val"].losses(logits).double()
+        if self._metric == "accuracy":
+            return torch.stack([loss, *(self._sets[name].accuracies(logits) for name in SET_NAMES)])
+        metric = METRICS[self._metric]
+        scores = [self._sets[name].scores(logits, metric) for name in SET_NAMES]
+        return torch.cat([loss.unsqueeze(0), torch.tensor(scores, dtype=loss.dtype, device=self.device)])
 
     def _call(self, method: str, encoded: Any = None) -> Any:
         def one(weights: Mapping[str, Tensor], numbers: Mapping[str, Tensor], zero: Tensor, encoded: Any) -> Any:
@@ -215,7 +230,8 @@ class Members:
         self._rates, self._decays, self._decoupled = self._rates[index], self._decays[index], self._decoupled[index]
         self._compare_rates()
         self._dropout.streams.keep(members)
-        self._train_nodes.keep(index)
+        for each in self._sets.values():
+            each.keep(index)
         self._kept = None
 
     def state_dict(self, member: int, *, best: bool = False) -> dict[str, Tensor]:
@@ -246,7 +262,7 @@ class Members:
         self._kept = None
 
 
-class Sets:
+class _Sets:
     """One set (train, val or test) of each member's split, as lists of equal length with weights."""
 
     def __init__(self, graph: Graph, splits: Sequence[int], name: str) -> None:

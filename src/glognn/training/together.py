@@ -15,13 +15,13 @@ import torch
 
 from glognn.errors import InputError, TrainingError
 from glognn.graph.graph import Graph
-from glognn.metrics import METRICS
 from glognn.models.base import NodeModel
+from glognn.training.captured import CapturedMembers
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.loop import threads
-from glognn.training.members import Members, Sets
+from glognn.training.members import Members
 from glognn.training.track import Track, TrainingResult
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,6 @@ class _Batch:
         self.watcher = watcher
         self.checkpoint = checkpoint
         self.with_weights = with_weights
-        self.metric = configs[0].metric
         self.remembers = with_weights and configs[0].selection == "best"
         self.alive = list(range(len(models)))
         self.finished: list[int] = []
@@ -116,13 +115,13 @@ class _Batch:
         snapshot = None if checkpoint is None else checkpoint.load()
         if snapshot is not None:
             self.alive, self.finished = snapshot.values["alive"], snapshot.values["finished"]
-        self.members = Members(
+        kind = CapturedMembers if graph.y.device.type == "cuda" else Members
+        self.members = kind(
             graph,
             [models[i] for i in self.alive],
             [configs[i] for i in self.alive],
             [splits[i] for i in self.alive],
         )
-        self.sets = {name: Sets(graph, [splits[i] for i in self.alive], name) for name in ("train", "val", "test")}
         if snapshot is not None:
             self.members.restore(snapshot.tensors)
             for i, values in zip(self.alive, snapshot.values["tracks"], strict=True):
@@ -151,14 +150,7 @@ class _Batch:
         """One step and one evaluation; the members that ended with it."""
         started = time.perf_counter()
         self.members.on_epoch(epoch)
-        train_losses = self.members.step()
-        logits = self.members.logits()
-        rows = [train_losses.double(), self.sets["val"].losses(logits).double()]
-        if self.metric == "accuracy":
-            rows += [self.sets[name].accuracies(logits) for name in ("train", "val", "test")]
-        values = torch.stack(rows).tolist()
-        if self.metric != "accuracy":
-            values += [self.sets[name].scores(logits, METRICS[self.metric]) for name in ("train", "val", "test")]
+        values = torch.cat([self.members.step().double().unsqueeze(0), self.members.evaluate()]).tolist()
         share = (time.perf_counter() - started) / len(self.alive)
         ended: dict[int, Outcome] = {}
         improved = []
@@ -197,9 +189,6 @@ class _Batch:
         self.alive = [self.alive[place] for place in places]
         if self.alive:
             self.members.keep(places)
-            index = torch.tensor(places, device=self.members.device)
-            for each in self.sets.values():
-                each.keep(index)
 
     def _save(self) -> None:
         assert self.checkpoint is not None
