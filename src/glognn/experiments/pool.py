@@ -13,11 +13,13 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glognn.errors import DataWarning, GloGNNError
+from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import RunConfig
 from glognn.experiments.plan import Job
 from glognn.storage import locked
@@ -30,34 +32,45 @@ PARENT_CHECK_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one run ended: ``error`` is empty when it is done."""
+    """How one run ended: ``error`` is empty when it is done. A run of a batch took its share of the seconds."""
 
     job: Job
     seconds: float
     error: str = ""
 
 
-def run_jobs(jobs: list[Job], *, workers: int = 1, mirror: Path | None = None) -> Iterator[Outcome]:
-    """Do what is not done yet and yield each run as it ends; one that fails does not keep the others from running."""
+def run_jobs(
+    jobs: list[Job], *, workers: int = 1, mirror: Path | None = None, together: bool = True
+) -> Iterator[Outcome]:
+    """Do what is not done yet and yield each run as it ends; one that fails does not keep the others from running.
+
+    Args:
+        jobs: Runs of a plan.
+        workers: Processes.
+        mirror: Folder of published files.
+        together: Train runs that differ in seed and split alone as one batch; else one after another.
+    """
     waiting = [job for job in jobs if not job.done]
+    tasks = make_batches(jobs, workers) if together else [Batch((job,)) for job in waiting]
     if workers == 1:
-        for job in waiting:
-            yield _run(job, mirror)
+        for task in tasks:
+            yield from _run(task, mirror, together)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_watch_parent, initargs=(os.getpid(),)) as pool:
-        pending: set[Future[Outcome]] = set()
-        remaining = iter(waiting)
+        pending: set[Future[list[Outcome]]] = set()
+        remaining = iter(tasks)
         try:
             while True:
-                for job in remaining:
-                    pending.add(pool.submit(_run, job, mirror))
+                for task in remaining:
+                    pending.add(pool.submit(_run, task, mirror, together))
                     if len(pending) >= 2 * workers:
                         break
                 if not pending:
                     return
                 ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in ended)
+                for future in ended:
+                    yield from future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -98,15 +111,24 @@ def _load(config: RunConfig, mirror: Path | None) -> LoadedGraph:
     return _graph[key]
 
 
-def _run(job: Job, mirror: Path | None) -> Outcome:
-    from glognn.experiments.run import run_split
+def _run(batch: Batch, mirror: Path | None, together: bool) -> list[Outcome]:
+    """Do a batch, or the one run that it holds; how each of its runs that were not done before ended."""
+    from glognn.experiments.run import run_batch, run_split
 
     started = time.perf_counter()
+    wanted = [job for job in batch.jobs if not job.done]
+    errors: dict[Path, str] = {}
     try:
-        loaded = _load(job.config, mirror)
-        with locked(job.folder):
-            run_split(job.folder, job.config, job.split, loaded)
+        loaded = _load(batch.jobs[0].config, mirror)
+        with ExitStack() as stack:
+            for folder in sorted(job.folder for job in batch.jobs):
+                stack.enter_context(locked(folder))
+            if not together:
+                run_split(batch.jobs[0].folder, batch.jobs[0].config, batch.jobs[0].split, loaded)
+            elif (left := batch.pending()) is not None:
+                errors = run_batch(left, loaded)
     except (GloGNNError, MemoryError) as error:
         text = " ".join(str(error).split()) or "out of memory"
-        return Outcome(job, time.perf_counter() - started, text)
-    return Outcome(job, time.perf_counter() - started)
+        errors = {job.folder: text for job in wanted if not job.done}
+    seconds = (time.perf_counter() - started) / max(len(wanted), 1)
+    return [Outcome(job, seconds, errors.get(job.folder, "")) for job in wanted]

@@ -9,7 +9,8 @@ import json
 import math
 import shutil
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,8 @@ import torch
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
+from glognn.errors import TrainingError
+from glognn.experiments.batches import Batch
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
 from glognn.experiments.folder import Report, read_report, save_model
@@ -32,6 +35,7 @@ from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.loop import train
+from glognn.training.together import Outcome, Watcher, members_at_once, train_together
 from glognn.training.track import TrainingResult
 
 
@@ -97,13 +101,94 @@ def run_split(
         identity=_identity(config, loaded),
     )
     result = train(model, graph, split=split, config=config.training, callbacks=callbacks, checkpoint=checkpoint)
+    report = _split_report(config, split, loaded, model, result, device)
+    _write_run(folder, report, model, result)
+    _close(folder)
+    return report
+
+
+def _write_run(folder: Path, report: Report, model: NodeModel[Any], result: TrainingResult) -> None:
     save_model(folder / MODEL, model)
     write_text(folder / CURVE, _curve_csv(result.curve))
-    report = _split_report(config, split, loaded, model, result, device)
     write_json(folder / REPORT, report)
+
+
+def _close(folder: Path) -> None:
     write_text(folder / DONE, "")
     shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
-    return report
+
+
+class _Recorder(Watcher):
+    """Writes the folder of each member of a batch as it ends."""
+
+    def __init__(self, batch: Batch, models: list[NodeModel[Any]], loaded: LoadedGraph, device: torch.device) -> None:
+        self.batch, self.models, self.loaded, self.device = batch, models, loaded, device
+        self.errors: dict[Path, str] = {}
+
+    def on_begin(self, start_epoch: int, finished: Sequence[int]) -> None:
+        self.on_saved(finished)
+
+    def on_member_end(self, member: int, outcome: Outcome) -> None:
+        job, model = self.batch.jobs[member], self.models[member]
+        if isinstance(outcome, TrainingError):
+            self.errors[job.folder] = str(outcome)
+            return
+        write_text(job.folder / CONFIG, job.config.to_toml())
+        report = _split_report(
+            job.config, job.split, self.loaded, model, outcome, self.device, together=len(self.batch.jobs)
+        )
+        _write_run(job.folder, report, model, outcome)
+
+    def on_saved(self, members: Sequence[int]) -> None:
+        for member in members:
+            folder = self.batch.jobs[member].folder
+            if (folder / REPORT).exists() and not (folder / DONE).exists():
+                _close(folder)
+
+
+def run_batch(batch: Batch, loaded: LoadedGraph) -> dict[Path, str]:
+    """Train the runs of a batch together, or go on with it; errors by the folder of the run they ended.
+
+    A graph too large for several models at once is trained on one by one.
+    """
+    config, graph = batch.jobs[0].config, loaded.graph
+    device = resolve_device(config.training.device)
+    models = initial_models([job.config for job in batch.jobs], graph)
+    most = members_at_once(models[0], graph, device)
+    if most == 1:
+        for job in batch.jobs:
+            run_split(job.folder, job.config, job.split, loaded)
+        return {}
+    if most < len(batch.jobs) and not batch.checkpoint.exists():
+        parts = [Batch(batch.jobs[start : start + most]) for start in range(0, len(batch.jobs), most)]
+        return {folder: error for part in parts for folder, error in run_batch(part, loaded).items()}
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    batch.begin()
+    identity = hashlib.sha256("".join(_identity(job.config, loaded) for job in batch.jobs).encode()).hexdigest()
+    recorder = _Recorder(batch, models, loaded, device)
+    train_together(
+        models,
+        graph,
+        splits=[job.split for job in batch.jobs],
+        configs=[job.config.training for job in batch.jobs],
+        watcher=recorder,
+        checkpoint=Checkpoint(batch.checkpoint, interval=config.training.checkpoint_interval, identity=identity),
+    )
+    batch.end()
+    return recorder.errors
+
+
+def initial_models(configs: list[RunConfig], graph: Graph) -> list[NodeModel[Any]]:
+    """A new model for each configuration; equal ones are drawn once and copied."""
+    known: dict[tuple[object, ...], NodeModel[Any]] = {}
+    models = []
+    for config in configs:
+        key = (config.model, config.training.seed)
+        if key not in known:
+            known[key] = build_model(config, graph)
+        models.append(deepcopy(known[key]))
+    return models
 
 
 def run_splits(
@@ -167,6 +252,7 @@ def _split_report(
     model: NodeModel[Any],
     result: TrainingResult,
     device: torch.device,
+    together: int = 1,
 ) -> Report:
     return {
         "schema_version": SCHEMA_VERSION,
@@ -178,6 +264,7 @@ def _split_report(
         "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
+        "trained_together": together,
         "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_memory_mib": peak_memory_mib(device),
         "data": loaded.facts,

@@ -259,7 +259,7 @@ def _do(study: optuna.Study, taken: list[tuple[optuna.Trial, RunConfig]], search
     from optuna.trial import TrialState
 
     from glognn.experiments.pruning import Pruning
-    from glognn.experiments.run import build_model
+    from glognn.experiments.run import initial_models
     from glognn.training.together import train_together
 
     graph = loaded.graph
@@ -271,7 +271,7 @@ def _do(study: optuna.Study, taken: list[tuple[optuna.Trial, RunConfig]], search
         watcher = Pruning([trial for trial, _ in group], len(splits))
         members = [(config, split) for _, config in group for split in splits]
         train_together(
-            [build_model(config, graph) for config, _ in members],
+            initial_models([config for config, _ in members], graph),
             graph,
             splits=[split for _, split in members],
             configs=[config.training for config, _ in members],

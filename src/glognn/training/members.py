@@ -7,6 +7,7 @@ their settings name (dropout, and with GloGNN alpha, beta1, beta2, gamma) are ea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -42,11 +43,14 @@ class Members:
 
     Args:
         graph: The graph, on the device and in the precision to train in.
-        models: The members with their initial weights, on the same device. The first also lends its code.
+        models: The members with their initial weights, on the same device.
         configs: Training settings of each member: optimiser, learning rate, weight decay and seed matter here, and the
             metric, which they share.
         splits: The split of each member.
     """
+
+    worth_leaving = 1.0
+    """Share of members left at which it pays to go on without the others' places."""
 
     def __init__(
         self,
@@ -57,9 +61,9 @@ class Members:
     ) -> None:
         first = models[0]
         self.device, self.dtype = graph.y.device, next(first.parameters()).dtype
-        self._model = first
+        self._model = deepcopy(first)  # lends its code; parameters and numbers are put under it
         self._metric = configs[0].metric
-        self._methods = _Methods(first)
+        self._methods = _Methods(self._model)
         self._inputs = first.prepare(graph)
         self._axes = {name: min(tensor.dim(), 1) for name, tensor in first.state_dict().items()}
         states = [model.state_dict() for model in models]

@@ -31,6 +31,20 @@ SHARED = ("metric", "dtype", "device", "threads", "selection")
 
 Outcome = TrainingResult | TrainingError
 
+MEMORY = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
+"""Bytes a batch may take."""
+
+
+def members_at_once(model: NodeModel[Any], graph: Graph, device: torch.device) -> int:
+    """How many models like this one may train together; 1 means that they had better train alone.
+
+    Counts weights, gradients, two moments and the best weights, and some activations for every node.
+    """
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    hidden = getattr(model.config, "hidden_channels", graph.num_classes)
+    numbers = 6 * parameters + graph.num_nodes * (8 * hidden + 30 * graph.num_classes)
+    return max(1, MEMORY[device.type] // (numbers * next(model.parameters()).element_size()))
+
 
 class Watcher:
     """Told how a batch goes on; derive and override. Members are known by their place in the list given."""
@@ -109,18 +123,20 @@ class _Batch:
         self.with_weights = with_weights
         self.remembers = with_weights and configs[0].selection == "best"
         self.alive = list(range(len(models)))
+        self.inside = list(self.alive)
         self.finished: list[int] = []
         self.tracks = [Track(config) for config in configs]
         self.outcomes: list[Outcome | None] = [None] * len(models)
         snapshot = None if checkpoint is None else checkpoint.load()
         if snapshot is not None:
-            self.alive, self.finished = snapshot.values["alive"], snapshot.values["finished"]
+            self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
+            self.finished = [i for i in range(len(models)) if i not in self.alive]
         kind = CapturedMembers if graph.y.device.type == "cuda" else Members
         self.members = kind(
             graph,
-            [models[i] for i in self.alive],
-            [configs[i] for i in self.alive],
-            [splits[i] for i in self.alive],
+            [models[i] for i in self.inside],
+            [configs[i] for i in self.inside],
+            [splits[i] for i in self.inside],
         )
         if snapshot is not None:
             self.members.restore(snapshot.tensors)
@@ -152,9 +168,12 @@ class _Batch:
         self.members.on_epoch(epoch)
         values = torch.cat([self.members.step().double().unsqueeze(0), self.members.evaluate()]).tolist()
         share = (time.perf_counter() - started) / len(self.alive)
+        alive = set(self.alive)
         ended: dict[int, Outcome] = {}
         improved = []
-        for place, i in enumerate(self.alive):
+        for place, i in enumerate(self.inside):
+            if i not in alive:
+                continue
             train_loss, val_loss, train, val, test = (row[place] for row in values)
             track = self.tracks[i]
             try:
@@ -176,26 +195,24 @@ class _Batch:
     def _end(self, i: int, outcome: Outcome) -> None:
         self.outcomes[i] = outcome
         if self.with_weights and isinstance(outcome, TrainingResult):
-            self.models[i].load_state_dict(self.members.state_dict(self.alive.index(i), best=self.remembers))
-            self.models[i].use_numbers(self.models[i].config.as_dict())
+            self.models[i].load_state_dict(self.members.state_dict(self.inside.index(i), best=self.remembers))
             self.models[i].eval()
         logger.info("member %d ended in epoch %d", i, self.tracks[i].epoch)
         self.watcher.on_member_end(i, outcome)
 
     def _leave(self, gone: list[int]) -> None:
-        if not gone:
-            return
-        places = [place for place, i in enumerate(self.alive) if i not in gone]
-        self.alive = [self.alive[place] for place in places]
-        if self.alive:
-            self.members.keep(places)
+        """Go on without some members. Those that stopped stay in the batch until leaving it is worth the trouble."""
+        self.alive = [i for i in self.alive if i not in gone]
+        if self.alive and len(self.alive) <= self.members.worth_leaving * len(self.inside):
+            if len(self.alive) < len(self.inside):
+                self.members.keep([self.inside.index(i) for i in self.alive])
+            self.inside = list(self.alive)
 
     def _save(self) -> None:
         assert self.checkpoint is not None
-        finished = [i for i in range(len(self.models)) if i not in self.alive]
         values = {
             "alive": self.alive,
-            "finished": finished,
+            "inside": self.inside,
             "tracks": [self.tracks[i].values() for i in self.alive],
         }
         self.checkpoint.save(Snapshot(self.members.snapshot(), values))

@@ -1,0 +1,94 @@
+"""Which runs of a plan are trained together, as one batch. Imports no torch.
+
+Runs that differ in seed and split alone share a batch. While it is under way, ``together/<name>.json`` beside them
+lists
+its members and ``together/<name>.safetensors`` is its checkpoint: a batch that was interrupted goes on with the same
+members, and so with the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from glognn.experiments.plan import Job
+from glognn.storage import write_json
+
+MOST_MEMBERS = 60
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs of equal settings, by seed and split."""
+
+    jobs: tuple[Job, ...]
+
+    @property
+    def group(self) -> Path:
+        """The folder of all runs with these settings."""
+        return self.jobs[0].folder.parent.parent
+
+    @property
+    def names(self) -> list[str]:
+        return [job.folder.relative_to(self.group).as_posix() for job in self.jobs]
+
+    @property
+    def identity(self) -> str:
+        return hashlib.sha256(json.dumps(self.names).encode()).hexdigest()[:12]
+
+    @property
+    def listing(self) -> Path:
+        return self.group / "together" / f"{self.identity}.json"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.listing.with_suffix(".safetensors")
+
+    def begin(self) -> None:
+        write_json(self.listing, {"members": self.names})
+
+    def end(self) -> None:
+        self.checkpoint.unlink(missing_ok=True)
+        self.listing.unlink(missing_ok=True)
+
+    def pending(self) -> Batch | None:
+        """What is left to do: the whole batch where it can go on from a checkpoint, else the runs not done."""
+        left = tuple(job for job in self.jobs if not job.done)
+        if not left:
+            return None
+        return self if self.checkpoint.exists() else Batch(left)
+
+
+def make_batches(jobs: Iterable[Job], workers: int = 1) -> list[Batch]:
+    """Runs that are not done, in batches: interrupted ones as they were, others anew, enough for all workers."""
+    groups: dict[Path, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(job.folder.parent.parent, []).append(job)
+    batches: list[Batch] = []
+    for group, members in groups.items():
+        found = _interrupted(group, members)
+        batches += found
+        taken = {job.folder for batch in found for job in batch.jobs}
+        fresh = [job for job in members if not job.done and job.folder not in taken]
+        share = -(-len(members) // max(1, -(-workers // len(groups))))
+        size = min(MOST_MEMBERS, share)
+        batches += [Batch(tuple(fresh[start : start + size])) for start in range(0, len(fresh), size)]
+    return batches
+
+
+def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
+    by_name = {job.folder.relative_to(group).as_posix(): job for job in jobs}
+    found = []
+    for path in sorted((group / "together").glob("*.json")):
+        try:
+            names = json.loads(path.read_text(encoding="utf-8"))["members"]
+        except FileNotFoundError:  # another process has just ended it
+            continue
+        if all(name in by_name for name in names):
+            batch = Batch(tuple(by_name[name] for name in names))
+            if batch.checkpoint.exists() and not all(job.done for job in batch.jobs):
+                found.append(batch)
+    return found
