@@ -18,7 +18,7 @@ from glognn.data.catalog import DATASETS
 from glognn.data.fetch import fetch, mirror_dir
 from glognn.data.sources import warn_once
 from glognn.errors import DataWarning, GloGNNError, InputError, MissingFileError
-from glognn.experiments.plan import SETTINGS, Job, make_plan, parse_names, parse_seeds
+from glognn.experiments.plan import SETTINGS, VARIANTS, Job, make_plan, parse_names, parse_seeds
 from glognn.experiments.studies import ABLATIONS, DRAWN, HETEROPHILOUS, ablation_plan, examine, matrices, same_as_full
 from glognn.models.configs import MODELS
 
@@ -52,7 +52,11 @@ def command(
         ),
     ],
     models: Annotated[
-        str | None, typer.Option("--models", help=f"[dim]Default: all ({','.join(MODELS)}).[/dim]")
+        str | None,
+        typer.Option(
+            "--models",
+            help=f"Also {' and '.join(VARIANTS)}, to compare the two. [dim]Default: all ({','.join(MODELS)}).[/dim]",
+        ),
     ] = None,
     datasets: Annotated[str | None, typer.Option("--datasets", help="[dim]Default: all of the table.[/dim]")] = None,
     splits: Annotated[str | None, typer.Option("--splits", help="As for train. [dim]Default: all.[/dim]")] = None,
@@ -63,8 +67,8 @@ def command(
         str,
         typer.Option(
             "--settings",
-            help=f"{' or '.join(SETTINGS)}. 'published' takes the authors' settings of GloGNN and GloGNN++ and "
-            "defaults for models without any.",
+            help=f"{', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}. 'published' takes the authors' settings of GloGNN and "
+            "GloGNN++, 'tuned' those that our searches found (glognn tune); models without any take defaults.",
         ),
     ] = "published",
     workers: Annotated[
@@ -98,15 +102,14 @@ def command(
         raise InputError(f"The device must be cpu or cuda. Got {device!r} instead.")
     if study == "all":
         for each in STUDIES[:-1]:
-            fitting = _fitting(models, MODELS if each in (*TABLES, "efficiency") else GLOGNN)
+            fitting = _fitting(models, _models_of(each)[1])
             where = _fitting(datasets, _datasets_of(each, quick)[1])
             if "" not in (fitting, where):
                 command(each, fitting, where, splits, seeds, settings, workers, device, quick, out, data_mirror)
         return
-    table = study in (*TABLES, "efficiency")
-    chosen_models = (
-        parse_names(models, MODELS if table else GLOGNN, "model") if models else list(MODELS if table else GLOGNN)
-    )
+    table = study in TABLES
+    usual_models, possible_models = _models_of(study)
+    chosen_models = parse_names(models, possible_models, "model") if models else usual_models
     usual, possible = _datasets_of(study, quick)
     chosen = parse_names(datasets, possible, f"dataset of {study}") if datasets else usual
     given: dict[str, Any] = {"device": device, "threads": 0 if device == "cuda" else 1}
@@ -151,10 +154,18 @@ class Workshop:
     folder: Path
     mirror: Path | None
     workers: int
+    together: bool = True
 
 
 Cells = dict[tuple[str, str], list[Job]]
 Problems = dict[tuple[str, str], str]
+
+
+def _models_of(study: str) -> tuple[list[str], list[str]]:
+    """What a study compares by default, and what it can compare."""
+    if study not in (*TABLES, "efficiency"):
+        return list(GLOGNN), list(GLOGNN)
+    return list(MODELS), [*MODELS, *VARIANTS]
 
 
 def _datasets_of(study: str, quick: bool) -> tuple[list[str], list[str]]:
@@ -170,7 +181,7 @@ def _table(work: Workshop, datasets: list[str], models: list[str], options: dict
     plan = make_plan(work.root, datasets, models, **options)
     cells: Cells = {}
     for job in plan:
-        cells.setdefault((job.dataset, job.model), []).append(job)
+        cells.setdefault((job.dataset, job.label), []).append(job)
     problems = _run(work, cells)
     _write_table(work, cells, datasets, models, problems)
     return _failures(problems)
@@ -188,7 +199,7 @@ def _efficiency(work: Workshop, datasets: list[str], models: list[str], options:
     cells: Cells = {}
     for job in make_plan(work.root / "efficiency-runs", datasets, models, **options):
         cells.setdefault(_cell(job), []).append(job)
-    problems = _run(replace(work, workers=1), cells)
+    problems = _run(replace(work, workers=1, together=False), cells)
     panels: dict[str, dict[str, list[dict[str, list[float]]]]] = {}
     for (dataset, model), jobs in cells.items():
         curves = [read_curves(job.folder)[0] for job in jobs if job.done]
@@ -242,7 +253,10 @@ def _examination(
     from glognn.storage import write_json
 
     plan = make_plan(work.root, datasets, models, **options)
-    problems = _run(work, {(job.dataset, job.model): [j for j in plan if _cell(j) == _cell(job)] for job in plan})
+    cells: Cells = {}
+    for job in plan:
+        cells.setdefault(_cell(job), []).append(job)
+    problems = _run(work, cells)
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for job in plan:
         if job.done:
@@ -272,7 +286,7 @@ def _examination(
 
 
 def _cell(job: Job) -> tuple[str, str]:
-    return job.dataset, job.model
+    return job.dataset, job.label
 
 
 def _print_grouping(console: Console, model: str, found: dict[str, list[dict[str, Any]]]) -> None:
@@ -349,7 +363,7 @@ def _run(work: Workshop, cells: Cells) -> Problems:
     console.out(f"{len(jobs)} runs, {done} of them done already, {work.workers} at a time", highlight=False)
     with counting(console, "runs") as progress:
         task = progress.add_task("", total=len(jobs), completed=done, note="")
-        for outcome in run_jobs(jobs, workers=work.workers, mirror=work.mirror):
+        for outcome in run_jobs(jobs, workers=work.workers, mirror=work.mirror, together=work.together):
             done += 1
             job, (dataset, label) = outcome.job, labels[outcome.job.folder]
             progress.advance(task)

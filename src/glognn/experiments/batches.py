@@ -1,9 +1,8 @@
 """Which runs of a plan are trained together, as one batch. Imports no torch.
 
 Runs that differ in seed and split alone share a batch. While it is under way, ``together/<name>.json`` beside them
-lists
-its members and ``together/<name>.safetensors`` is its checkpoint: a batch that was interrupted goes on with the same
-members, and so with the same bits.
+lists its members and ``together/<name>.safetensors`` is its checkpoint: a batch that was interrupted goes on with the
+same members, and so with the same bits.
 """
 
 from __future__ import annotations

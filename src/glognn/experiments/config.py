@@ -2,7 +2,8 @@
 
 As a file it is TOML with the tables ``[data]``, ``[model]`` and ``[training]``; everything may be left out but is
 always complete in a run folder. Published settings lie in ``published/<model>/<dataset>.toml`` in the same form,
-with a ``[published]`` table that names their source and the paper's number.
+with a ``[published]`` table that names their source and the paper's number. Settings that a search of ours found lie in
+``tuned/<label>/<dataset>.toml``, with a ``[tuned]`` table that says how they were found.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ ALL_SPLITS = "all"
 DEFAULT_DATASET = "pairs"
 DEFAULT_MODEL = "glognn++"
 PUBLISHED_PREFIX = "published:"
+TUNED_PREFIX = "tuned:"
 
 Tables = dict[str, dict[str, Any]]
 
@@ -90,7 +92,7 @@ def read_tables(path: Path) -> Tables:
     version = content.pop("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {version!r} instead.")
-    known = ("data", "model", "training", "published")
+    known = ("data", "model", "training", "published", "tuned")
     for name, table in content.items():
         if name not in known or not isinstance(table, dict):
             raise InputError(f"'{path}' has no place for '{name}': its tables are {', '.join(known)}.")
@@ -99,23 +101,42 @@ def read_tables(path: Path) -> Tables:
 
 def has_published(model: str, dataset: str) -> bool:
     """Whether there are settings of the authors for a model on a dataset."""
-    return (_published_root() / model / f"{dataset}.toml").is_file()
+    return (_root("published") / model / f"{dataset}.toml").is_file()
 
 
-def _published_root() -> Path:
-    return Path(str(resources.files("glognn.experiments"))) / "published"
+def _root(kind: str) -> Path:
+    return Path(str(resources.files("glognn.experiments"))) / kind
 
 
 def published_path(model: str, dataset: str) -> Path:
     """The file of the authors' settings for a model on a dataset."""
-    root = _published_root()
+    root = _root("published")
     path = root / model / f"{dataset}.toml"
     if not path.is_file():
         known = sorted(found.stem for found in (root / model).glob("*.toml"))
-        if not known:
-            raise InputError(f"There are no published settings for the model '{model}'.")
-        raise InputError(f"There are no published settings of {model} for '{dataset}'.{suggest(dataset, known)}")
+        raise _no_settings("published", model, dataset, known)
     return path
+
+
+def _no_settings(kind: str, model: str, dataset: str, known: list[str]) -> InputError:
+    if not known:
+        return InputError(f"There are no {kind} settings for the model '{model}'.")
+    return InputError(f"There are no {kind} settings of {model} for '{dataset}'.{suggest(dataset, known)}")
+
+
+def tuned_paths(label: str, dataset: str) -> list[Path]:
+    """Files of settings searched for a model or one of its variants, the best on validation first."""
+    found = [*_root("tuned").glob(f"{label}/{dataset}.toml"), *_root("tuned").glob(f"{label}-*/{dataset}.toml")]
+    return sorted(found, key=lambda path: (-read_tables(path)["tuned"]["validation"], path))
+
+
+def tuned_path(label: str, dataset: str) -> Path:
+    """The best settings that a search found for a model, or a variant of one, on a dataset."""
+    found = tuned_paths(label, dataset)
+    if not found:
+        known = sorted({path.stem for pattern in (label, f"{label}-*") for path in _root("tuned").glob(f"{pattern}/*")})
+        raise _no_settings("tuned", label, dataset, known)
+    return found[0]
 
 
 def resolve(
@@ -125,7 +146,7 @@ def resolve(
 
     Args:
         models: Model names; when empty, the file's, else the default one.
-        source: A settings file, or ``published:<dataset>``, which names the dataset too.
+        source: A settings file, or ``published:<dataset>`` or ``tuned:<dataset>``, which name the dataset too.
         given: Settings by name, from any of the three groups. With several models a model setting goes to the
             models that have it.
         dataset: Name or file, see :func:`~glognn.data.sources.find_source`; when ``None``, the settings file's or the
@@ -134,7 +155,8 @@ def resolve(
     """
     names = list(models)
     if not names:
-        tables = {} if source is None or source.startswith(PUBLISHED_PREFIX) else read_tables(Path(source))
+        shipped = source is None or source.startswith((PUBLISHED_PREFIX, TUNED_PREFIX))
+        tables = {} if source is None or shipped else read_tables(Path(source))
         names = [str(tables.get("model", {}).get("name", DEFAULT_MODEL))]
     classes = [find_model(name) for name in names]
     if len(set(names)) != len(names):
@@ -162,6 +184,9 @@ def _resolve_one(
     if source is not None and source.startswith(PUBLISHED_PREFIX):
         usual_dataset = source.removeprefix(PUBLISHED_PREFIX)
         tables = read_tables(published_path(model.name, usual_dataset))
+    elif source is not None and source.startswith(TUNED_PREFIX):
+        usual_dataset = source.removeprefix(TUNED_PREFIX)
+        tables = read_tables(tuned_path(model.name, usual_dataset))
     elif source is not None:
         tables = read_tables(Path(source))
     from_file = dict(tables.get("model", {}))

@@ -15,22 +15,29 @@ from typing import Any
 
 from glognn.data.sources import find_source
 from glognn.errors import InputError
-from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
+from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve, tuned_paths
 from glognn.experiments.layout import DONE
 from glognn.settings import suggest
 
-SETTINGS = ("published", "default")
-_INDIFFERENT = ("seed", "device", "threads", "checkpoint_interval")
+SETTINGS = ("published", "tuned", "default")
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "glognn++-exact": ("glognn++", {"coefficient": "exact"}),
+    "glognn++-released": ("glognn++", {"coefficient": "released"}),
+}
+"""Names of plans for a model with some settings held: the model and those settings."""
+INDIFFERENT = ("seed", "device", "threads", "checkpoint_interval")
 """Training settings that are no part of the hash: in the path already, or without influence on the outcome."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a plan."""
+    """One run of a plan; ``label`` is the model or variant it stands for, ``origin`` where its settings are from."""
 
     folder: Path
     config: RunConfig
     split: int
+    label: str
+    origin: str
 
     @property
     def dataset(self) -> str:
@@ -51,7 +58,7 @@ class Job:
 
 def settings_hash(tables: Mapping[str, Any]) -> str:
     """Eight letters that differ when settings (as in a record) with an influence on the outcome differ."""
-    training = {name: value for name, value in tables["training"].items() if name not in _INDIFFERENT}
+    training = {name: value for name, value in tables["training"].items() if name not in INDIFFERENT}
     data = {name: value for name, value in tables["data"].items() if name != "splits"}
     content = json.dumps([tables["schema_version"], data, tables["model"], training], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:8]
@@ -72,9 +79,9 @@ def make_plan(
     Args:
         root: Folder of all runs.
         datasets: Names of published or generated datasets.
-        models: Names of models.
-        settings: ``published`` takes the authors' settings where there are some, and defaults elsewhere; ``default``
-            takes defaults everywhere.
+        models: Names of models or of :data:`VARIANTS`.
+        settings: ``published`` takes the authors' settings where there are some, and defaults elsewhere; ``tuned``
+            takes those that a search of ours found, else published ones, else defaults; ``default`` takes defaults.
         splits: See :func:`~glognn.experiments.config.parse_splits`.
         seeds: ``None`` takes the seed of the settings.
         given: Settings that override those of every run that has them.
@@ -86,17 +93,26 @@ def make_plan(
         available = find_source(dataset).num_splits
         if available is None:
             raise InputError(f"'{dataset}' is no dataset with splits of its own: name datasets of 'glognn datasets'.")
-        for model in models:
-            published = settings == "published" and has_published(model, dataset)
-            source = f"{PUBLISHED_PREFIX}{dataset}" if published else None
-            [config] = resolve([model], source, given or {}, dataset, splits)
+        for label in models:
+            model, held = VARIANTS.get(label, (label, {}))
+            origin, source = _find_settings(settings, label, model, dataset)
+            [config] = resolve([model], source, {**(given or {}), **held}, dataset, splits)
             name = f"{model}-{settings_hash(config.tables())}"
             for seed in seeds if seeds is not None else [config.training.seed]:
                 seeded = replace(config, training=replace(config.training, seed=seed))
                 for split in parse_splits(splits, available):
                     folder = root / find_source(dataset).label / name / f"seed-{seed}" / f"split-{split}"
-                    jobs.append(Job(folder, seeded.for_split(split), split))
+                    jobs.append(Job(folder, seeded.for_split(split), split, label, origin))
     return jobs
+
+
+def _find_settings(wanted: str, label: str, model: str, dataset: str) -> tuple[str, str | None]:
+    """The best settings of the wanted kind, or what stands in for them, and where they lie."""
+    if wanted == "tuned" and (found := tuned_paths(label, dataset)):
+        return "tuned", str(found[0])
+    if wanted != "default" and has_published(model, dataset):
+        return "published", f"{PUBLISHED_PREFIX}{dataset}"
+    return "default", None
 
 
 def parse_names(text: str, known: Iterable[str], what: str) -> list[str]:

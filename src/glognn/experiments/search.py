@@ -13,12 +13,13 @@ import statistics
 import uuid
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig, has_published, parse_splits, published_path, read_tables, resolve
+from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
 from glognn.storage import write_json, write_text
 
@@ -296,14 +297,21 @@ def chosen_settings(search: Search, trial: optuna.trial.FrozenTrial) -> dict[str
 
 
 def write_best(folder: Path, study: optuna.Study, search: Search, path: Path | None = None) -> Path:
-    """The settings of the best trial as a file that ``glognn train --config`` reads."""
+    """The settings of the best trial as a file that ``glognn train --config`` reads, with how they were found."""
+    import tomli_w
+
     trial = best_trial(study)
-    config = search.config(chosen_settings(search, trial))
-    found = finished_trials(study)
-    comment = (
-        f"# Chosen on validation: mean {config.training.metric} {100 * (trial.value or 0):.2f} % over splits "
-        f"{search.splits}, trial {trial.number} of {len(found)}, space {search.space}, sampler {search.sampler}.\n"
-    )
+    tables = search.config(chosen_settings(search, trial)).tables()
+    tables["data"] = {name: value for name, value in tables["data"].items() if name != "splits"}
+    tables["training"] = {name: value for name, value in tables["training"].items() if name not in INDIFFERENT}
+    tables["tuned"] = {
+        "validation": round(100 * (trial.value or 0.0), 4),
+        "splits": search.splits,
+        "trial": trial.number,
+        "trials": len(finished_trials(study)),
+        "space": search.space,
+        "sampler": search.sampler,
+    }
     place = path or folder / BEST
-    write_text(place, comment + replace(config, splits="all").to_toml())
+    write_text(place, tomli_w.dumps(tables))
     return place

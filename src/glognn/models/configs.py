@@ -88,9 +88,9 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
     implementation = "glognn.models.glognn:GloGNNPlusPlus"
 
     coefficient: str = choice(
-        "exact",
-        "'exact' minimises the paper's objective; 'released' is the authors' code, which leaves the weights out "
-        "of the inverse.",
+        "released",
+        "'released' is the authors' code, which leaves the weights out of the inverse and scores higher; 'exact' "
+        "minimises the paper's objective.",
         ("exact", "released"),
     )
 

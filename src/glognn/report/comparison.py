@@ -179,8 +179,8 @@ def _ranks(
 
 
 def compact_records(scores: Scores) -> list[dict[str, Any]]:
-    """What a table rests on, small enough to be kept with it: settings, data, versions and machine of each cell, and
-    scores and time of every run.
+    """What a table rests on, small enough to be kept with it: settings, content hash of the data, versions and machine
+    of each cell, and of every run its scores at the best and the last epoch and its seconds.
     """
     cells = []
     for (dataset, model), reports in scores.items():
@@ -192,12 +192,16 @@ def compact_records(scores: Scores) -> list[dict[str, Any]]:
                 "dataset": dataset,
                 "model": model,
                 "settings": {name: first["config"][name] for name in ("data", "model", "training")},
-                "data": first["data"],
+                "data": {name: first["data"][name] for name in ("fingerprint", "splits_origin")},
                 "versions": first["versions"],
                 "machine": first["machine"],
+                "trained_together": first.get("trained_together", 1),
                 "runs": [
                     {"seed": seed, "split": split, "seconds": round(report["seconds"], 3)}
-                    | {which: report["scores"][which] for which in ("best", "last")}
+                    | {
+                        which: {name: round(value, 6) for name, value in report["scores"][which].items()}
+                        for which in ("best", "last")
+                    }
                     for (seed, split), report in sorted(reports.items())
                 ],
             }

@@ -24,7 +24,7 @@ WARM_UP = 2
 class CapturedMembers(Members):
     """As :class:`~glognn.training.members.Members`, with the same results."""
 
-    worth_leaving = 0.75  # a new capture costs as much as some fifty epochs
+    worth_leaving = 0.5  # a new capture costs as much as some fifty epochs
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
