@@ -24,6 +24,7 @@ FLOORS = [
     {"training"},
     {"explain"},
     {"experiments"},
+    {"bench"},
     {"report"},
     {"cli", "__main__"},
 ]
