@@ -73,6 +73,7 @@ def test_help_and_settings_load_no_torch() -> None:
     quick = (
         ["--help"],
         ["train", "--help"],
+        ["bench", "--help"],
         ["models"],
         ["models", "glognn++"],
         ["datasets"],

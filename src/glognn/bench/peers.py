@@ -9,6 +9,7 @@ global attention, when an epoch runs both.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -83,8 +84,11 @@ class Peer(EpochByEpoch):
         self.width = width
         self.training = training
         self.graph = graph.to(device=device, dtype=torch.float32)
-        self.inputs = self._fastest() if inputs is None else inputs
-        self._build(self.inputs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # PyTorch Geometric makes sparse tensors, torch remarks on it
+            self.inputs = self._fastest() if inputs is None else inputs
+            self._build(self.inputs)
+            self.epoch()
 
     def _build(self, inputs: tuple[str, str]) -> None:
         with torch.random.fork_rng([]):

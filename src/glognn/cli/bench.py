@@ -111,7 +111,7 @@ def _run(
 
         def tell(dataset: str, what: str) -> None:
             if not console.is_terminal and dataset not in begun:
-                console.out(f"{dataset}: {len(chosen)} methods, {config.repeats} rounds", highlight=False)
+                console.out(f"{find_source(dataset).label}: timing {', '.join(chosen)}", highlight=False)
             progress.update(task, advance=1 if begun else 0, note=f"{dataset}, {what}")
             begun.append(dataset)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from rich.table import Table
@@ -32,10 +33,10 @@ def cells(record: Record, row: Row) -> list[str]:
     """The cells of one method on one dataset; empty where there is nothing to say."""
     many = record["config"]["splits"] > 1
     if row["problem"] is not None:
-        return [row["dataset"], row["method"], "not timed", *[""] * (len(headings(record)) - 3)]
+        return [label(row["dataset"]), row["method"], "not timed", *[""] * (len(headings(record)) - 3)]
     time, floor, memory = row["epoch_ms"], row["floor"], row["memory_mib"]
     return [
-        row["dataset"],
+        label(row["dataset"]),
         row["method"],
         number(time["median"]),
         f"{number(time['lower'])}-{number(time['upper'])}",
@@ -45,6 +46,11 @@ def cells(record: Record, row: Row) -> list[str]:
         "" if floor is None else f"{100 * floor['share']:.1f} %",
         "" if memory is None else f"{memory['added']:,.0f}",
     ]
+
+
+def label(dataset: str) -> str:
+    """A dataset's name, a graph file's without its folder."""
+    return PurePath(dataset).name
 
 
 def number(value: float) -> str:
@@ -61,11 +67,11 @@ def notes(record: Record) -> list[str]:
     config, machine = record["config"], record["machine"]
     where = machine.get("gpu") or f"{machine['processor']}, {machine['threads']} thread(s)"
     lines = [
-        f"{where}, torch {record['versions']['torch']}. Medians of {config['repeats']} alternating rounds. An epoch is a"
-        " training step and a full evaluation. vs: how many times longer the other takes. of floor: the computed least "
-        "time as a share of the measured. MiB: peak memory above that of the loaded graph.",
+        f"{where}, torch {record['versions']['torch']}. Medians of {config['repeats']} alternating rounds. "
+        "An epoch is a training step and a full evaluation. vs: how many times longer the other takes. of floor: the "
+        "computed least time as a share of the measured. MiB: peak memory above that of the loaded graph.",
     ]
-    lines += [f"{row['dataset']}, {row['method']}: {row['problem']}" for row in record["rows"] if row["problem"]]
+    lines += [f"{label(row['dataset'])}, {row['method']}: {row['problem']}" for row in record["rows"] if row["problem"]]
     return lines
 
 
@@ -97,7 +103,7 @@ def profile_tables(record: Record) -> list[Table]:
         if not row["profile"]:
             continue
         table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column(f"{row['dataset']}, {row['method']}: operation", no_wrap=True)
+        table.add_column(f"{label(row['dataset'])}, {row['method']}: operation", no_wrap=True)
         for heading in ("ms per epoch", "share", "calls"):
             table.add_column(heading, justify="right")
         for found in row["profile"]:
