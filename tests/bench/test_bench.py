@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import statistics
 from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
 from glognn.bench.config import METHODS, BenchConfig, counterpart
 from glognn.bench.measure import Spread, alternate, choose_epochs, ratio
@@ -19,7 +21,7 @@ from glognn.bench.suite import configuration, num_steps, run_bench
 from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
-from glognn.report.bench import cells, headings, notes, number, profile_tables, to_markdown
+from glognn.report.bench import bench_table, cells, headings, notes, number, profile_tables, to_markdown
 from tests.cli.test_datasets import run
 from tests.conftest import make_data
 
@@ -78,6 +80,11 @@ def test_a_run_gives_every_field(tmp_path: Path) -> None:
     assert released["ratios"]["released"]["median"] == 1
     by_rounds = zip(released["epoch_ms"]["rounds"], ours["epoch_ms"]["rounds"], strict=True)
     assert ours["ratios"]["released"]["rounds"] == pytest.approx([first / second for first, second in by_rounds])
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(bench_table(record))
+    shown = console.export_text()
+    assert "…" not in shown  # nothing is cut off
+    assert all(f"\n  {name} " in shown for name in methods)
     tables = profile_tables(record)
     assert [table.columns[0].header for table in tables] == [f"graph.npz, {name}: operation" for name in methods]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -19,7 +19,8 @@ VALUE = 4
 """Bytes of a float32, and of an index."""
 ADAM_FLOPS = 12
 RATE_SIZE = 1024
-PROBE_SECONDS = 0.2
+PROBE_SECONDS = 0.5
+STRETCH_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def copy_bandwidth(size: int, device: torch.device) -> float:
     """Bytes per second, read and written, of copying ``size`` bytes from one place to another."""
     source = torch.ones(max(size // VALUE, 1024), dtype=torch.float32, device=device)
     target = torch.empty_like(source)
-    return 2 * source.numel() * VALUE / _typical(lambda: target.copy_(source), device)
+    return 2 * source.numel() * VALUE / _shortest(lambda: target.copy_(source), device)
 
 
 def product_rate(device: torch.device) -> float:
@@ -175,23 +176,21 @@ def product_rate(device: torch.device) -> float:
     size = RATE_SIZE if device.type == "cpu" else 4 * RATE_SIZE
     left = torch.ones(size, size, device=device)
     out = torch.empty_like(left)
-    return 2 * size**3 / _typical(lambda: torch.mm(left, left, out=out), device)
+    return 2 * size**3 / _shortest(lambda: torch.mm(left, left, out=out), device)
 
 
-def _typical(work: Callable[[], object], device: torch.device) -> float:
-    """Seconds of one call: the median of several stretches of calls, each long enough for the clock."""
+def _shortest(work: Callable[[], object], device: torch.device) -> float:
+    """Seconds of one call in the fastest of many short stretches: what the machine can do when nothing disturbs it."""
     work()
     synchronize(device)
-    times: list[float] = []
-    calls, began = 1, time.perf_counter()
-    while len(times) < 5 or time.perf_counter() - began < PROBE_SECONDS:
+    best, calls, began = math.inf, 1, time.perf_counter()
+    while time.perf_counter() - began < PROBE_SECONDS:
         started = time.perf_counter()
         for _ in range(calls):
             work()
         synchronize(device)
         elapsed = time.perf_counter() - started
-        if elapsed < PROBE_SECONDS / 20:
+        best = min(best, elapsed / calls)
+        if elapsed < STRETCH_SECONDS:
             calls *= 2
-        else:
-            times.append(elapsed / calls)
-    return statistics.median(times)
+    return best

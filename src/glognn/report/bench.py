@@ -76,16 +76,31 @@ def notes(record: Record) -> list[str]:
 
 
 def bench_table(record: Record) -> Table:
-    """For a terminal: one row for each method and dataset."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, heading in enumerate(headings(record)):
-        table.add_column(heading, justify="left" if place < 2 else "right", no_wrap=place < 2)
+    """For a terminal of 80 columns, dataset by dataset. +/-: half the distance of the quartiles."""
+    splits = record["config"]["splits"]
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("", no_wrap=True)
+    for heading in ("ms per\nepoch", "+/-", f"ms, {splits}\nsplits", *(f"vs\n{sign}" for sign in SIGNS.values())):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in (f"{splits} vs\nreleased", "of\nfloor", "MiB"):
+        table.add_column(heading, justify="right", no_wrap=True)
     before = None
     for row in record["rows"]:
-        if before not in (None, row["dataset"]):
-            table.add_section()
-        before = row["dataset"]
-        table.add_row(*cells(record, row))
+        if row["dataset"] != before:
+            table.add_row(f"[bold]{label(row['dataset'])}[/bold]")
+            before = row["dataset"]
+        found = dict(zip(headings(record), cells(record, row), strict=True))
+        time = row["epoch_ms"]
+        table.add_row(
+            f"  {row['method']}",
+            found["ms per epoch"],
+            "" if time is None else f"{50 * (time['upper'] - time['lower']) / time['median']:.0f} %",
+            found.get(f"ms, {splits} splits", ""),
+            *(found[f"vs {sign}"] for sign in SIGNS.values()),
+            found.get(f"vs released, {splits} splits", ""),
+            found["of floor"],
+            found["MiB"],
+        )
     return table
 
 
