@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import warnings
+import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import torch
 
 from glognn.bench.method import Method, synchronize
-from glognn.errors import DataWarning
+from glognn.experiments.pool import watch_parent
 
 EPOCHS = 2
 STATUS = Path("/proc/self/status")
@@ -22,15 +22,10 @@ _Result = TypeVar("_Result")
 
 
 def alone(work: Callable[..., _Result], *arguments: Any) -> _Result:
-    """Call a function in a new process, which holds nothing else."""
+    """Call a function in a new process, which holds nothing else and ends with this one."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context, initializer=_quiet) as pool:
+    with ProcessPoolExecutor(1, mp_context=context, initializer=watch_parent, initargs=(os.getpid(),)) as pool:
         return pool.submit(work, *arguments).result()
-
-
-def _quiet() -> None:
-    """What is to be said about datasets, the parent has said."""
-    warnings.simplefilter("ignore", DataWarning)
 
 
 def process_memory(build: Callable[[], Method]) -> dict[str, float] | None:

@@ -45,7 +45,7 @@ def run_jobs(jobs: list[Job], *, workers: int = 1, mirror: Path | None = None) -
             yield _run(job, mirror)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_watch_parent, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=watch_parent, initargs=(os.getpid(),)) as pool:
         pending: set[Future[Outcome]] = set()
         remaining = iter(waiting)
         try:
@@ -66,11 +66,11 @@ def work_for_parent(parent: int, folder: Path, trials: int, storage: str | None,
     """A worker process of a search: as :func:`~glognn.experiments.search.work`, until its parent is gone."""
     from glognn.experiments.search import work
 
-    _watch_parent(parent)
+    watch_parent(parent)
     work(folder, trials, storage=storage, mirror=mirror)
 
 
-def _watch_parent(parent: int) -> None:
+def watch_parent(parent: int) -> None:
     """End with the parent; and leave to it what is to be said about datasets."""
     warnings.simplefilter("ignore", DataWarning)
 
