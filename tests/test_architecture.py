@@ -24,6 +24,7 @@ FLOORS = [
     {"training"},
     {"explain"},
     {"experiments"},
+    {"bench"},
     {"report"},
     {"cli", "__main__"},
 ]
@@ -72,6 +73,7 @@ def test_help_and_settings_load_no_torch() -> None:
     quick = (
         ["--help"],
         ["train", "--help"],
+        ["bench", "--help"],
         ["models"],
         ["models", "glognn++"],
         ["datasets"],

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import datasets, models, reproduce, runs, train, tune
+from glognn.cli import bench, datasets, models, reproduce, runs, train, tune
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 
@@ -26,7 +26,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-_COMMANDS = {"train": train, "reproduce": reproduce, "tune": tune, "runs": runs, "datasets": datasets, "models": models}
+_COMMANDS = {
+    "train": train,
+    "reproduce": reproduce,
+    "tune": tune,
+    "runs": runs,
+    "datasets": datasets,
+    "models": models,
+    "bench": bench,
+}
 
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command))(_room.command)

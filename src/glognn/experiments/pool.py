@@ -57,7 +57,7 @@ def run_jobs(
             yield from _run(task, mirror, together)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_watch_parent, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=watch_parent, initargs=(os.getpid(),)) as pool:
         pending: set[Future[list[Outcome]]] = set()
         remaining = iter(tasks)
         try:
@@ -81,11 +81,11 @@ def work_for_parent(
     """A worker process of a search: as :func:`~glognn.experiments.search.work`, until its parent is gone."""
     from glognn.experiments.search import work
 
-    _watch_parent(parent)
+    watch_parent(parent)
     work(folder, trials, storage=storage, mirror=mirror, together=together)
 
 
-def _watch_parent(parent: int) -> None:
+def watch_parent(parent: int) -> None:
     """End with the parent; and leave to it what is to be said about datasets."""
     warnings.simplefilter("ignore", DataWarning)
 

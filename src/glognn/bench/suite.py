@@ -1,0 +1,232 @@
+"""The benchmark itself: every method on every dataset, in one process, in alternating rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from glognn.bench.config import OURS, RELEASED, BenchConfig, counterpart
+from glognn.bench.floor import Rates, Shape, count, floor_record
+from glognn.bench.measure import Spread, alternate, choose_epochs, ratio
+from glognn.bench.memory import alone, gpu_memory, process_memory
+from glognn.bench.method import Method
+from glognn.bench.ours import Ours
+from glognn.bench.peers import Peer
+from glognn.bench.profile import profile_method
+from glognn.bench.records import Record, Row, empty_row, make_record, write_record
+from glognn.bench.released import Released
+from glognn.data.sources import find_source
+from glognn.errors import GloGNNError, InputError
+from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, resolve
+from glognn.experiments.run import load_graph
+from glognn.graph.graph import Graph
+from glognn.models.configs import GloGNNConfig
+from glognn.training.devices import resolve_device
+
+SPLIT = 0
+MANY = "{} in one go"
+RATIOS = ("released", "linkx", "gcn")
+
+OnProgress = Callable[[str, str], None]
+"""Told the dataset and what is done now."""
+
+
+def configuration(model: str, dataset: str, config: BenchConfig) -> RunConfig:
+    """What is timed of a GloGNN model: the authors' settings of the dataset (or its twin's), else the defaults.
+
+    Accuracy is the metric everywhere: others cost more than training, on some datasets, and the same for all methods.
+    """
+    source = find_source(dataset)
+    given: dict[str, Any] = {"metric": "accuracy", "device": config.device, "threads": config.threads}
+    if model == "glognn++":
+        given["coefficient"] = "released"
+    known = source.entry is not None and has_published(model, source.entry.name)
+    published = f"{PUBLISHED_PREFIX}{source.entry.name}" if known and source.entry is not None else None
+    [found] = resolve([model], published, given, dataset, None)
+    return found
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A loaded graph and the settings that methods on it are made with."""
+
+    dataset: str
+    graph: Graph
+    facts: dict[str, Any]
+    config: BenchConfig
+    device: torch.device
+
+    @classmethod
+    def load(cls, dataset: str, config: BenchConfig, mirror: Path | None) -> Workplace:
+        loaded = load_graph(configuration("glognn", dataset, config), mirror)
+        loaded.graph.check_trainable(SPLIT)
+        return cls(dataset, loaded.graph, loaded.facts, config, resolve_device(config.device))
+
+    def settings(self, method: str) -> RunConfig:
+        """Those of the GloGNN model that a method is, or else takes its training from."""
+        return configuration((OURS | RELEASED).get(method, "glognn"), self.dataset, self.config)
+
+    @property
+    def width(self) -> int:
+        """Hidden channels of GloGNN, which the peers get too."""
+        model = self.settings("glognn").model
+        assert isinstance(model, GloGNNConfig)
+        return model.hidden_channels
+
+    def build(self, method: str, inputs: tuple[str, str] | None = None) -> Method:
+        """A method, ready to train; ``inputs`` as :class:`~glognn.bench.peers.Peer` takes them."""
+        settings = self.settings(method)
+        if method in OURS:
+            return Ours(settings, self.graph, SPLIT, self.device)
+        if method in RELEASED:
+            return Released(settings, self.graph, SPLIT, self.device)
+        return Peer(method, self.width, settings.training, self.graph, SPLIT, self.device, inputs)
+
+
+def run_bench(
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    config: BenchConfig,
+    mirror: Path | None = None,
+    out: Path | None = None,
+    on_progress: OnProgress = lambda dataset, what: None,
+) -> Record:
+    """Time every method on every dataset; what was measured, as a record, kept in ``out`` after every dataset."""
+    device = resolve_device(config.device)
+    record = make_record(config, device)
+    with _threads(config.threads):
+        for dataset in datasets:
+            on_progress(dataset, "loading")
+            place = Workplace.load(dataset, config, mirror)
+            record["rows"] += _bench_dataset(place, methods, mirror, partial(on_progress, dataset))
+            record["datasets"][dataset] = place.facts
+            if out is not None:
+                write_record(out, record)
+    return record
+
+
+def num_steps(methods: Sequence[str], config: BenchConfig) -> int:
+    """How often ``on_progress`` is called for one dataset."""
+    many = config.splits > 1
+    turns = len(methods) + sum(method in OURS for method in methods) * many
+    return 1 + len(methods) * (1 + config.memory + config.profile) + turns * config.repeats
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _bench_dataset(
+    place: Workplace, methods: Sequence[str], mirror: Path | None, on_progress: Callable[[str], None]
+) -> list[Row]:
+    config = place.config
+    built, epochs, problems = _prepare(place, methods, on_progress)
+    times = _time(built, epochs, config, on_progress)
+    rates = Rates.measure(place.graph.num_nodes, place.width, place.device)
+    rows = {name: empty_row(place.dataset, name) for name in methods}
+    for name, problem in problems.items():
+        rows[name]["problem"] = problem
+    for name, method in built.items():
+        rows[name] |= {**method.facts(), "epochs": epochs[name], **_times(name, times)}
+        rows[name]["floor"] = _floor(place, name, rates, times[name])
+        if config.profile:
+            on_progress(f"{name}: profile")
+            rows[name]["profile"] = profile_method(method, place.device)
+    inputs = {name: method.inputs for name, method in built.items() if isinstance(method, Peer)}
+    names = list(built)
+    built.clear()
+    del method
+    for name in names if config.memory else []:
+        on_progress(f"{name}: memory")
+        rows[name]["memory_mib"] = _memory(place, name, inputs.get(name), mirror)
+    return list(rows.values())
+
+
+def _prepare(
+    place: Workplace, methods: Sequence[str], on_progress: Callable[[str], None]
+) -> tuple[dict[str, Method], dict[str, int], dict[str, str]]:
+    """The methods, the epochs of a turn of each, and why a method cannot be timed on this graph."""
+    built: dict[str, Method] = {}
+    epochs: dict[str, int] = {}
+    problems: dict[str, str] = {}
+    for name in methods:
+        on_progress(f"{name}: preparing")
+        try:
+            method = place.build(name)
+            epochs[name] = choose_epochs(method, place.config.epochs)
+            built[name] = method
+        except (GloGNNError, MemoryError, torch.OutOfMemoryError) as error:
+            problems[name] = " ".join(str(error).split()) or "out of memory"
+    if not built:
+        raise InputError(next(iter(problems.values())))
+    return built, epochs, problems
+
+
+def _time(
+    built: Mapping[str, Method], epochs: Mapping[str, int], config: BenchConfig, on_progress: Callable[[str], None]
+) -> dict[str, list[float]]:
+    """Seconds of an epoch in every round: by method, and by ``MANY`` of ours for that of one of several splits."""
+    turns: dict[str, Callable[[], float]] = {}
+    for name, method in built.items():
+        turns[name] = partial(method.seconds, epochs[name])
+        if isinstance(method, Ours) and config.splits > 1:
+            turns[MANY.format(name)] = partial(method.seconds_of_splits, config.splits, epochs[name])
+    return alternate(turns, config.repeats, lambda name, number: on_progress(f"{name}: round {number + 1}"))
+
+
+def _times(name: str, times: dict[str, list[float]]) -> Row:
+    """Milliseconds, and how many times longer the others take."""
+    single, many = times[name], times.get(MANY.format(name))
+    others = {other: times[other] for other in (counterpart(name), *RATIOS[1:]) if other in times}
+
+    def ratios(of: list[float]) -> dict[str, Any]:
+        named = {RATIOS[0] if other == counterpart(name) else other: found for other, found in others.items()}
+        return {other: ratio(found, of).record() for other, found in named.items()}
+
+    return {
+        "epoch_ms": _milliseconds(single),
+        "ratios": ratios(single),
+        "split_epoch_ms": None if many is None else _milliseconds(many),
+        "split_ratios": None if many is None else ratios(many),
+    }
+
+
+def _milliseconds(seconds: list[float]) -> dict[str, Any]:
+    return Spread.of([1000 * each for each in seconds]).record()
+
+
+def _floor(place: Workplace, method: str, rates: Rates, seconds: list[float]) -> dict[str, Any] | None:
+    """The floor of GloGNN, which ours and the released program compute alike; the others compute something else."""
+    model = place.settings(method).model
+    if method not in OURS | RELEASED or not isinstance(model, GloGNNConfig):
+        return None
+    return floor_record(count(Shape.of(place.graph, model)), rates, Spread.of(seconds).median)
+
+
+def _memory(
+    place: Workplace, method: str, inputs: tuple[str, str] | None, mirror: Path | None
+) -> dict[str, float] | None:
+    if place.device.type == "cuda":
+        return gpu_memory(lambda: place.build(method, inputs), place.device)
+    return alone(memory_of, place.dataset, method, inputs, place.config, mirror)
+
+
+def memory_of(
+    dataset: str, method: str, inputs: tuple[str, str] | None, config: BenchConfig, mirror: Path | None
+) -> dict[str, float] | None:
+    """Peak memory of one method in this process, which should have done nothing else."""
+    with _threads(config.threads):
+        place = Workplace.load(dataset, config, mirror)
+        return process_memory(lambda: place.build(method, inputs))

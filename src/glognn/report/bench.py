@@ -1,0 +1,132 @@
+"""The tables of a benchmark, from its record alone."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from rich.table import Table
+
+Record = dict[str, Any]
+Row = dict[str, Any]
+
+SIGNS = {"released": "released", "linkx": "LINKX", "gcn": "GCN"}
+
+
+def headings(record: Record) -> list[str]:
+    splits = record["config"]["splits"]
+    many = [f"ms, {splits} splits", f"vs released, {splits} splits"] if splits > 1 else []
+    return [
+        "dataset",
+        "method",
+        "ms per epoch",
+        "quartiles",
+        *many[:1],
+        *(f"vs {sign}" for sign in SIGNS.values()),
+        *many[1:],
+        "of floor",
+        "MiB",
+    ]
+
+
+def cells(record: Record, row: Row) -> list[str]:
+    """The cells of one method on one dataset; empty where there is nothing to say."""
+    many = record["config"]["splits"] > 1
+    if row["problem"] is not None:
+        return [label(row["dataset"]), row["method"], "not timed", *[""] * (len(headings(record)) - 3)]
+    time, floor, memory = row["epoch_ms"], row["floor"], row["memory_mib"]
+    return [
+        label(row["dataset"]),
+        row["method"],
+        number(time["median"]),
+        f"{number(time['lower'])}-{number(time['upper'])}",
+        *([number(row["split_epoch_ms"]["median"]) if row["split_epoch_ms"] else ""] if many else []),
+        *(_ratio(row["ratios"], name) for name in SIGNS),
+        *([_ratio(row["split_ratios"], "released")] if many else []),
+        "" if floor is None else f"{100 * floor['share']:.1f} %",
+        "" if memory is None else f"{memory['added']:,.0f}",
+    ]
+
+
+def label(dataset: str) -> str:
+    """A dataset's name, a graph file's without its folder."""
+    return PurePath(dataset).name
+
+
+def number(value: float) -> str:
+    """Three digits, more in front of the point where there are more."""
+    return f"{value:.2f}" if value < 9.995 else (f"{value:.1f}" if value < 99.95 else f"{value:,.0f}")
+
+
+def _ratio(ratios: dict[str, Any] | None, name: str) -> str:
+    return "" if ratios is None or name not in ratios else f"{number(ratios[name]['median'])}x"
+
+
+def notes(record: Record) -> list[str]:
+    """What a reader of the table must know."""
+    config, machine = record["config"], record["machine"]
+    where = machine.get("gpu") or f"{machine['processor']}, {machine['threads']} thread(s)"
+    lines = [
+        f"{where}, torch {record['versions']['torch']}. Medians of {config['repeats']} alternating rounds. "
+        "An epoch is a training step and a full evaluation. vs: how many times longer the other takes. of floor: the "
+        "computed least time as a share of the measured. MiB: peak memory above that of the loaded graph.",
+    ]
+    lines += [f"{label(row['dataset'])}, {row['method']}: {row['problem']}" for row in record["rows"] if row["problem"]]
+    return lines
+
+
+def bench_table(record: Record) -> Table:
+    """For a terminal of 80 columns, dataset by dataset. +/-: half the distance of the quartiles."""
+    splits = record["config"]["splits"]
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("", no_wrap=True)
+    for heading in ("ms per\nepoch", "+/-", f"ms, {splits}\nsplits", *(f"vs\n{sign}" for sign in SIGNS.values())):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in (f"{splits} vs\nreleased", "of\nfloor", "MiB"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    before = None
+    for row in record["rows"]:
+        if row["dataset"] != before:
+            table.add_row(f"[bold]{label(row['dataset'])}[/bold]")
+            before = row["dataset"]
+        found = dict(zip(headings(record), cells(record, row), strict=True))
+        time = row["epoch_ms"]
+        table.add_row(
+            f"  {row['method']}",
+            found["ms per epoch"],
+            "" if time is None else f"{50 * (time['upper'] - time['lower']) / time['median']:.0f} %",
+            found.get(f"ms, {splits} splits", ""),
+            *(found[f"vs {sign}"] for sign in SIGNS.values()),
+            found.get(f"vs released, {splits} splits", ""),
+            found["of floor"],
+            found["MiB"],
+        )
+    return table
+
+
+def to_markdown(record: Record) -> str:
+    columns = headings(record)
+    lines = [columns, ["---", "---", *["---:"] * (len(columns) - 2)]]
+    lines += [cells(record, row) for row in record["rows"]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def profile_tables(record: Record) -> list[Table]:
+    """Where the time of each method goes, one table for each."""
+    tables = []
+    for row in record["rows"]:
+        if not row["profile"]:
+            continue
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column(f"{label(row['dataset'])}, {row['method']}: operation", no_wrap=True)
+        for heading in ("ms per epoch", "share", "calls"):
+            table.add_column(heading, justify="right")
+        for found in row["profile"]:
+            table.add_row(
+                found["operation"],
+                f"{found['ms']:.3f}",
+                f"{100 * found['share']:.1f} %",
+                f"{found['calls']:.1f}",
+            )
+        tables.append(table)
+    return tables
