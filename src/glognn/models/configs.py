@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from glognn.errors import InputError
+from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, chain
 from glognn.nn.config import LayerConfig
 from glognn.settings import Settings, choice, integer, real, suggest, switch
 
@@ -18,6 +19,11 @@ def _in_dropout() -> float:
     return real(
         0.0, "Share of features zeroed in training; above 0 they are stored dense.", low=0, high=1, high_open=True
     )
+
+
+def _narrowing(num_layers: int, width: int, classes: int) -> int:
+    """Values for each node of layers with relu and dropout, the last one without: relu, dropout's factors, result."""
+    return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 5 * classes
 
 
 class ModelConfig(Settings):
@@ -37,6 +43,39 @@ class ModelConfig(Settings):
         """Refuse a graph that lacks what the model is set to read."""
         if not has_features:
             raise InputError(f"The graph has no features, and {self.title} reads nothing else.")
+
+    def activation_bytes(
+        self,
+        num_nodes: int,
+        num_entries: int,
+        num_features: int,
+        num_classes: int,
+        *,
+        num_feature_entries: int | None = None,
+    ) -> int:
+        """Bytes that training holds at its peak in float32: weights five times (with gradient, the moments of Adam and
+        the best epoch's), activations, and the model's constant inputs, features and adjacency included.
+
+        The parts are :meth:`num_parameters`, :meth:`num_activations` and :meth:`input_bytes`, which a model
+        overrides. ``num_entries`` are those of the adjacency, ``num_feature_entries`` those of sparse features.
+        """
+        sizes = Sizes(num_nodes, num_entries, num_features, num_classes, num_feature_entries)
+        values = PARAMETER_COPIES * self.num_parameters(sizes) + self.num_activations(sizes)
+        return VALUE_BYTES * values + self.input_bytes(sizes)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Number of weights. Unless overridden, ``num_layers`` linear maps with ``hidden_channels`` between them."""
+        width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
+        return chain(sizes.features, *[width] * (depth - 1), sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Values held at the peak of a training step. Unless overridden, six n x ``hidden_channels`` for each layer."""
+        width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
+        return 6 * depth * sizes.nodes * max(width, sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """Constant inputs. Unless overridden, the features and an adjacency with self-loops and its transpose."""
+        return sizes.feature_bytes() + sizes.adjacency_bytes(loops=True)
 
     @classmethod
     def model_class(cls) -> type[NodeModel[Any]]:
@@ -78,6 +117,29 @@ class GloGNNConfig(LayerConfig, ModelConfig):
                 f"Got {self.alpha} instead."
             )
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = sizes.classes if self.num_encoder_layers == 1 else self.hidden_channels
+        inputs = [size for size, used in ((sizes.features, self.alpha < 1), (sizes.nodes, self.alpha > 0)) if used]
+        tails = 1 if self.fusion == "hidden" else len(inputs)
+        tail = chain(*[self.hidden_channels] * (self.num_encoder_layers - 1), sizes.classes)
+        hops = self.num_hops if self.beta2 > 0 else 0
+        return sum(chain(size, width) for size in inputs) + tails * tail + hops
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Whichever holds more: the sums of the encoder, or all in the backward pass; the layers are n x c."""
+        inputs = (self.alpha < 1) + (self.alpha > 0)
+        tails = 1 if self.fusion == "hidden" else inputs
+        width = sizes.classes if self.num_encoder_layers == 1 else self.hidden_channels
+        layers = (6 + self.num_layers * (4 + self.num_hops)) * sizes.classes
+        backward = (3 * (self.num_encoder_layers - 1) * tails + 1) * width + layers
+        return sizes.nodes * max(backward, (3 * inputs - 1) * width)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        uses_graph = self.alpha > 0 or self.beta2 > 0
+        loops = self.normalization != "none"
+        features = sizes.feature_bytes() if self.alpha < 1 else 0
+        return features + (sizes.adjacency_bytes(loops=loops) if uses_graph else 0)
+
 
 class GloGNNPlusPlusConfig(GloGNNConfig):
     title = "GloGNN++"
@@ -92,6 +154,9 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
         ("exact", "released"),
     )
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        return super().num_parameters(sizes) + sizes.classes
+
 
 class MLPConfig(ModelConfig):
     title = "MLP"
@@ -104,6 +169,12 @@ class MLPConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
+    def num_activations(self, sizes: Sizes) -> int:
+        return sizes.nodes * _narrowing(self.num_layers, self.hidden_channels, sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes()
+
 
 class GCNConfig(ModelConfig):
     title = "GCN"
@@ -115,6 +186,9 @@ class GCNConfig(ModelConfig):
     num_layers: int = integer(2, "Convolutions.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        return sizes.nodes * _narrowing(self.num_layers, self.hidden_channels, sizes.classes)
 
 
 class LINKXConfig(ModelConfig):
@@ -129,6 +203,22 @@ class LINKXConfig(ModelConfig):
     num_node_layers: int = integer(1, "Linear maps of the features.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """With batch normalisation, two weights for each hidden value, between the layers of a network."""
+        width = self.hidden_channels
+        normed = self.num_edge_layers + self.num_node_layers + self.num_layers - 3
+        edges = chain(sizes.nodes, *[width] * self.num_edge_layers)
+        nodes = chain(sizes.features, *[width] * self.num_node_layers)
+        last = chain(*[width] * self.num_layers, sizes.classes)
+        return edges + nodes + 2 * chain(width, width) + last + 2 * width * normed
+
+    def num_activations(self, sizes: Sizes) -> int:
+        deeper = 3 * (self.num_layers - 1) + 2 * (self.num_edge_layers + self.num_node_layers - 2)
+        return sizes.nodes * ((5 + deeper) * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=True) + sizes.adjacency_bytes(loops=False)
 
 
 class GATConfig(ModelConfig):
@@ -153,6 +243,22 @@ class GATConfig(ModelConfig):
                 f"Got {self.hidden_channels} instead."
             )
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Weights, two vectors of attention as wide as the result of all heads, and a bias."""
+        width = self.hidden_channels
+        hidden = [sizes.features] + [width] * (self.num_layers - 1)
+        last = self.heads * sizes.classes
+        return sum((size + 3) * width for size in hidden[:-1]) + (hidden[-1] + 2) * last + sizes.classes
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """For each entry and head: score, weight, dropout's factor, product; four of them passing."""
+        edges = (4 * self.num_layers + 4) * self.heads * sizes.looped
+        wide = 6 * (self.num_layers - 1) * self.hidden_channels + 4 * self.heads * sizes.classes
+        return edges + sizes.nodes * wide
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.pattern_bytes()
+
 
 class MixHopConfig(ModelConfig):
     title = "MixHop"
@@ -166,6 +272,15 @@ class MixHopConfig(ModelConfig):
     hidden_channels: int = integer(64, "Hidden values for each power.", low=1)
     batch_norm: bool = switch(True, "Whether batch normalisation follows every convolution.")
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = self.hidden_channels * (self.num_hops + 1)
+        norms = 2 * width * self.num_layers if self.batch_norm else 0
+        return chain(sizes.features, *[width] * self.num_layers, sizes.classes) + norms
+
+    def num_activations(self, sizes: Sizes) -> int:
+        kept = (4 if self.batch_norm else 3) * self.num_layers + 1
+        return sizes.nodes * (kept * self.hidden_channels * (self.num_hops + 1) + 6 * sizes.classes)
 
 
 class GCNIIConfig(ModelConfig):
@@ -189,6 +304,18 @@ class GCNIIConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
     in_dropout: float = _in_dropout()
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        matrices = self.num_layers * (1 if self.shared_weights else 2)
+        ends = chain(sizes.features, self.hidden_channels) + chain(self.hidden_channels, sizes.classes)
+        return ends + matrices * self.hidden_channels**2
+
+    def num_activations(self, sizes: Sizes) -> int:
+        kept = (3 if self.shared_weights else 4) * self.num_layers + 4
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.adjacency_bytes(loops=True)
 
 
 class SGFormerConfig(ModelConfig):
@@ -220,6 +347,19 @@ class SGFormerConfig(ModelConfig):
                 f"Got {self.hidden_channels} instead."
             )
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = self.hidden_channels
+        attention = self.num_attention_layers * (3 * self.heads * width**2 + 2 * width)
+        convolutions = self.num_layers * (chain(width, width) + 2 * width)
+        read = 2 * width if self.aggregate == "cat" else width
+        return 2 * (chain(sizes.features, width) + 2 * width) + attention + convolutions + chain(read, sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Four n x hidden for each normalised layer; queries, keys and values of every head; five passing."""
+        attention = self.num_attention_layers * (6.5 * self.heads + 4)
+        kept = int(4 + attention + 4 + 4 * self.num_layers + 4)
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
 
 class PolynormerConfig(ModelConfig):
     title = "Polynormer"
@@ -242,6 +382,28 @@ class PolynormerConfig(ModelConfig):
         0.5, "Share of hidden values zeroed in training after global attention.", low=0, high=1, high_open=True
     )
     in_dropout: float = _in_dropout()
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Of a local layer two linear maps, a convolution and two normalisations; attention has vectors, no bias."""
+        width = self.heads * self.hidden_channels
+        inputs = [sizes.features] + [width] * (self.num_layers - 1)
+        extra = width if self.convolution == "gcn" else 2 * width
+        local = sum(2 * chain(size, width) + size * width + extra + 4 * width for size in inputs)
+        everywhere = self.num_global_layers * (2 * chain(width, width) + 2 * width**2 + 2 * width)
+        return local + everywhere + 2 * width + 2 * chain(width, sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """In the second phase: seven n x width for each local layer, ten for each global one."""
+        kept = 7 * self.num_layers + 10 * self.num_global_layers + 3
+        nodes = sizes.nodes * (kept * self.heads * self.hidden_channels + 6 * sizes.classes)
+        if self.convolution == "gcn":
+            return nodes
+        attention = self.heads * sizes.looped * (2 * self.num_layers + 3)
+        return nodes + attention + 2 * self.num_layers * sizes.nodes * self.heads * self.hidden_channels
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        edges = sizes.adjacency_bytes(loops=True) if self.convolution == "gcn" else sizes.pattern_bytes()
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + edges
 
 
 class DirGNNConfig(ModelConfig):
@@ -268,6 +430,24 @@ class DirGNNConfig(ModelConfig):
     normalize: bool = switch(False, "Whether the hidden values of a node are divided by their length.")
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        jumps, width = self.jumping_knowledge != "none", self.hidden_channels
+        widths = [sizes.features] + [width] * (self.num_layers - 1) + [width if jumps else sizes.classes]
+        read = width * (self.num_layers if self.jumping_knowledge == "cat" else 1)
+        maps = 3 if self.root_weight else 2
+        return maps * chain(*widths) + (chain(read, sizes.classes) if jumps else 0)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Three or four n x hidden for each layer; the largest over layers is found in a copy of all of them."""
+        layers = self.num_layers if self.jumping_knowledge != "none" else self.num_layers - 1
+        joined = {"max": 3 + layers, "cat": layers, "none": 3}[self.jumping_knowledge]
+        kept = (5 if self.normalize else 3) * layers + joined
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        matrices = 1 if self.convolution == "gcn" else 2
+        return sizes.feature_bytes() + matrices * sizes.adjacency_bytes(loops=False)
 
 
 MODELS: dict[str, type[ModelConfig]] = {
