@@ -63,8 +63,8 @@ def command(
         str,
         typer.Option(
             "--settings",
-            help=f"{' or '.join(SETTINGS)}. 'published' takes the authors' settings of GloGNN and GloGNN++ and "
-            "defaults for models without any.",
+            help=f"{' or '.join(SETTINGS)}. 'published' takes the authors' settings of GloGNN and GloGNN++, those of "
+            "GCNII and Dir-GNN where they state some, and defaults elsewhere.",
         ),
     ] = "published",
     workers: Annotated[
