@@ -113,7 +113,7 @@ class TestMixHop:
         torch.testing.assert_close(found, lin(torch.relu(dense)))
 
     def test_two_layers_and_batch_normalisation(self, data: Data) -> None:
-        ours = MixHop(7, 3, hidden_channels=8, dropout=0.0).double()
+        ours = MixHop(7, 3, hidden_channels=8, dropout=0.0, batch_norm=True).double()
         x = data.x
         P = reference.propagation(dense_adjacency(data).T)
         for conv in ours.network.convs:

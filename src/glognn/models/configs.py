@@ -270,7 +270,7 @@ class MixHopConfig(ModelConfig):
     num_layers: int = integer(2, "Convolutions before the linear map to the classes.", low=1, high=64)
     num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
     hidden_channels: int = integer(64, "Hidden values for each power.", low=1)
-    batch_norm: bool = switch(True, "Whether batch normalisation follows every convolution.")
+    batch_norm: bool = switch(False, "Whether batch normalisation follows every convolution.")
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
     def num_parameters(self, sizes: Sizes) -> int:

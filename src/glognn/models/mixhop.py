@@ -5,8 +5,9 @@
 
 || puts the K + 1 results side by side, so a hidden layer is (K + 1) ``hidden_channels`` wide. Here A_hat^p (H W_p) is
 computed instead of (A_hat^p H) W_p, which is the same and needs neither dense features nor products as wide as they
-are: K (K + 1) / 2 products of width ``hidden_channels``. Batch normalisation before the nonlinearity as in the
-large-scale benchmark of Lim et al. (NeurIPS 2021); the paper's sparsity search over the widths of the W_p is left out.
+are: K (K + 1) / 2 products of width ``hidden_channels``. ``batch_norm`` puts batch normalisation before the
+nonlinearity, as the large-scale benchmark of Lim et al. (NeurIPS 2021) does. The widths of the W_p are all the same:
+the paper's search over them is left out.
 """
 
 from __future__ import annotations

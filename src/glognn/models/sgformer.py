@@ -46,7 +46,6 @@ class _Network(PyGSGFormer):  # type: ignore[misc]
     def __init__(self, in_channels: int, width: int, out_channels: int, **settings: Any) -> None:
         super().__init__(in_channels, width, out_channels, **settings)
         self.graph_conv.convs = nn.ModuleList(Convolution(width, width) for _ in self.graph_conv.convs)
-        del self.params1, self.params2
 
     def forward(self, x: Matrix, propagation: SparseMatrix) -> Tensor:
         everywhere, nearby = self._transformer(x), self._convolutions(x, propagation)
