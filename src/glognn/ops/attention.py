@@ -184,7 +184,8 @@ def neighbour_attention(
 
     out[i] = sum over j of a[i, j] dense[j], with a[i, :] the softmax of leaky_relu(target[i] + source[j]) over the
     entries of row i. Numerator and denominator are summed apart, so that the a[i, j] are never divided one by one;
-    dropout zeroes terms of the numerator, as it would zero a[i, j]. Cost: O(heads nnz channels) time and
+    dropout zeroes terms of the numerator, as it would zero a[i, j]. The sums target[i] + source[j] are entries of a
+    matrix of rank 2, whose gradient is two sparse products. Cost: O(heads nnz channels) time and
     O(heads (nnz + n channels)) memory.
 
     Args:
@@ -195,8 +196,10 @@ def neighbour_attention(
         slope: Of the leaky rectifier.
         dropout: Share of the coefficients zeroed, others scaled up; pass 0 in evaluation.
     """
-    scores = F.leaky_relu(target.index_select(1, pattern.rows) + source.index_select(1, pattern.columns), slope)
+    ones = torch.ones_like(target)
+    sums = _entries(pattern, torch.stack((target, ones), dim=-1), torch.stack((ones, source), dim=-1))
+    scores = F.leaky_relu(sums, slope)
     highest: Tensor = _RowMaximum.apply(pattern, scores.detach())  # type: ignore[no-untyped-call]
     weights = torch.exp(scores - highest.index_select(1, pattern.rows))
-    total = weighted_sum(pattern, weights, torch.ones_like(dense[..., :1]))
+    total = weighted_sum(pattern, weights, ones.unsqueeze(-1))
     return weighted_sum(pattern, F.dropout(weights, dropout), dense) / total
