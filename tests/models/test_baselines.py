@@ -136,7 +136,11 @@ class TestGCNII:
         torch.testing.assert_close(ours(data.x, data.edge_index), network.lin_out(hidden))
 
     def test_equals_its_equation(self, data: Data) -> None:
-        ours = GCNII(7, 3, num_layers=4, hidden_channels=8, residual_weight=0.2, theta=0.7).double().eval()
+        ours = (
+            GCNII(7, 3, num_layers=4, hidden_channels=8, residual_weight=0.2, theta=0.7, shared_weights=True)
+            .double()
+            .eval()
+        )
         network = ours.network
         P = reference.propagation(dense_adjacency(data).T)
         H0 = H = torch.relu(data.x @ network.lin_in.weight.T + network.lin_in.bias)

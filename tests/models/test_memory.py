@@ -27,7 +27,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "polynormer": [{}, {"convolution": "gat", "heads": 2, "num_global_layers": 2}],
     "sgformer": [{}, {"aggregate": "cat", "heads": 2, "num_attention_layers": 2, "num_layers": 4}],
-    "gcnii": [{}, {"shared_weights": False, "num_layers": 3, "in_dropout": 0.5}],
+    "gcnii": [{}, {"shared_weights": True, "num_layers": 3, "in_dropout": 0.5}],
     "mixhop": [{}, {"batch_norm": True, "num_hops": 3, "num_layers": 3}],
     "gat": [{}, {"heads": 2, "num_layers": 3}, {"num_layers": 1}],
     "gcn": [{}, {"num_layers": 1}, {"num_layers": 4}],

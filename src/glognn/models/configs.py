@@ -300,7 +300,7 @@ class GCNIIConfig(ModelConfig):
         low=0,
         low_open=True,
     )
-    shared_weights: bool = switch(True, "Whether the first hidden layer is mapped by the same weights; off is GCNII*.")
+    shared_weights: bool = switch(False, "Whether the first hidden layer is mapped by the same weights; off is GCNII*.")
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
     in_dropout: float = _in_dropout()
