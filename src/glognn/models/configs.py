@@ -279,7 +279,7 @@ class MixHopConfig(ModelConfig):
         return chain(sizes.features, *[width] * self.num_layers, sizes.classes) + norms
 
     def num_activations(self, sizes: Sizes) -> int:
-        kept = (4 if self.batch_norm else 3) * self.num_layers + 1
+        kept = 4 * self.num_layers + 1 if self.batch_norm else 3 * self.num_layers + 2
         return sizes.nodes * (kept * self.hidden_channels * (self.num_hops + 1) + 6 * sizes.classes)
 
 
