@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from glognn.graph.config import GraphConfig
     from glognn.graph.graph import Graph
     from glognn.graph.homophily import measure_homophily
+    from glognn.models.dirgnn import DirGNN
+    from glognn.models.gat import GAT
     from glognn.models.gcn import GCN
+    from glognn.models.gcnii import GCNII
     from glognn.models.glognn import GloGNN, GloGNNPlusPlus
     from glognn.models.linkx import LINKX
+    from glognn.models.mixhop import MixHop
     from glognn.models.mlp import MLP
+    from glognn.models.polynormer import Polynormer
+    from glognn.models.sgformer import SGFormer
     from glognn.nn.global_homophily import GlobalHomophily
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
@@ -29,7 +35,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Callback": "glognn.training.callbacks",
+    "DirGNN": "glognn.models.dirgnn",
+    "GAT": "glognn.models.gat",
     "GCN": "glognn.models.gcn",
+    "GCNII": "glognn.models.gcnii",
     "GlobalHomophily": "glognn.nn.global_homophily",
     "GloGNN": "glognn.models.glognn",
     "GloGNNError": "glognn.errors",
@@ -39,6 +48,9 @@ _HOMES = {
     "InputError": "glognn.errors",
     "LINKX": "glognn.models.linkx",
     "MLP": "glognn.models.mlp",
+    "MixHop": "glognn.models.mixhop",
+    "Polynormer": "glognn.models.polynormer",
+    "SGFormer": "glognn.models.sgformer",
     "TrainingConfig": "glognn.training.config",
     "TrainingError": "glognn.errors",
     "TrainingResult": "glognn.training.track",
@@ -55,10 +67,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "GAT",
     "GCN",
+    "GCNII",
     "LINKX",
     "MLP",
     "Callback",
+    "DirGNN",
     "GloGNN",
     "GloGNNError",
     "GloGNNPlusPlus",
@@ -66,6 +81,9 @@ __all__ = [
     "Graph",
     "GraphConfig",
     "InputError",
+    "MixHop",
+    "Polynormer",
+    "SGFormer",
     "TrainingConfig",
     "TrainingError",
     "TrainingResult",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,8 +15,9 @@ from glognn.errors import InputError
 from glognn.experiments.folder import load_model, save_model
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
-from glognn.models.base import NodeModel, SharesEncoding
+from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.models.configs import MODELS, ModelConfig
+from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
 from tests.conftest import make_data
@@ -54,7 +56,10 @@ class TestEveryModel:
 
     def test_every_parameter_gets_a_gradient(self, config: type[ModelConfig], data: Data) -> None:
         model = build(config)
-        torch.nn.functional.cross_entropy(logits(model, data), data.y).backward()
+        for epoch in (1, 10**6) if isinstance(model, FollowsEpochs) else (1,):  # the first and the last phase
+            if isinstance(model, FollowsEpochs):
+                model.on_epoch(epoch)
+            torch.nn.functional.cross_entropy(logits(model, data), data.y).backward()
         for name, parameter in model.named_parameters():
             assert parameter.grad is not None, name
             assert torch.isfinite(parameter.grad).all(), name
@@ -121,6 +126,37 @@ class TestEveryModel:
         model = build(config, dropout=0.0)
         result = train(model, data, config=TrainingConfig(epochs=200, early_stopping="none", selection="last"))
         assert result.last.train > 0.9
+
+    def test_the_seed_decides_training_and_an_interruption_does_not(
+        self, config: type[ModelConfig], data: Data, tmp_path: Path
+    ) -> None:
+        def trained(epochs: int, checkpoint: Checkpoint | None = None) -> Tensor:
+            model = build(config)
+            train(model, data, config=TrainingConfig(epochs=epochs, threads=1), checkpoint=checkpoint)
+            return logits(model, data)
+
+        def checkpoint() -> Checkpoint:
+            return Checkpoint(tmp_path / "latest", interval=0.0, identity="one")
+
+        wanted = trained(6)
+        assert torch.equal(trained(6), wanted)
+        trained(4, checkpoint())
+        assert torch.equal(trained(6, checkpoint()), wanted)
+
+    @pytest.mark.parametrize("directed", [True, False])
+    def test_trains_on_a_graph_of_either_kind(self, config: type[ModelConfig], data: Data, directed: bool) -> None:
+        graph = Graph.from_data(data, GraphConfig(directed=directed))
+        model = config.model_class().for_graph(graph, config())
+        result = train(model, graph, config=TrainingConfig(epochs=3))
+        assert torch.isfinite(model.logits(model.prepare(graph))).all()
+        assert 0 <= result.best.test <= 1
+
+    def test_trains_without_edges_and_with_one_feature(self, config: type[ModelConfig], data: Data) -> None:
+        data.edge_index, data.x = torch.empty(2, 0, dtype=torch.int64), data.x[:, :1]
+        torch.manual_seed(7)
+        model = config.model_class()(1, 3, NUM_NODES)
+        train(model, data, config=TrainingConfig(epochs=3))
+        assert torch.isfinite(logits(model, data)).all()
 
     def test_copies(self, config: type[ModelConfig], data: Data) -> None:
         model = build(config).eval()

@@ -67,8 +67,8 @@ def command(
         str,
         typer.Option(
             "--settings",
-            help=f"{', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}. 'published' takes the authors' settings of GloGNN and "
-            "GloGNN++, 'tuned' those that our searches found (glognn tune); models without any take defaults.",
+            help=f"{', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}. 'published' takes the settings that a model's "
+            "authors state, 'tuned' those that our searches found (glognn tune); models without any take defaults.",
         ),
     ] = "published",
     workers: Annotated[

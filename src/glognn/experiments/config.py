@@ -196,6 +196,7 @@ def _resolve_one(
     data = dict(tables.get("data", {}))
     file_dataset, file_splits = data.pop("dataset", usual_dataset), data.pop("splits", ALL_SPLITS)
     found = find_source(str(dataset or file_dataset))
+    usual = found.graph.as_dict() | dict(model.graph_settings)
 
     def pick(names: list[str]) -> dict[str, Any]:
         return {name: value for name, value in given.items() if name in names}
@@ -203,7 +204,7 @@ def _resolve_one(
     config = RunConfig(
         dataset=found.name,
         splits=str(splits or file_splits),
-        graph=GraphConfig.from_mapping(found.graph.as_dict() | data | pick(GraphConfig.names())),
+        graph=GraphConfig.from_mapping(usual | data | pick(GraphConfig.names())),
         model=model.from_mapping(from_file | pick(model.names())),
         training=TrainingConfig.from_mapping(
             {"metric": found.metric} | tables.get("training", {}) | pick(TrainingConfig.names())

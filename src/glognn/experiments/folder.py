@@ -47,7 +47,7 @@ def load_model(path: str | Path) -> NodeModel[Any]:
     model = find_model(values["model"]).model_class()(
         values["in_channels"], values["out_channels"], values["num_nodes"], **values["settings"]
     )
-    model.to(next(iter(tensors.values())).dtype)
+    model.to(next(tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()))
     model.load_state_dict(tensors)
     return model.eval()
 

@@ -79,6 +79,11 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
         return model.to(device=graph.adjacency.matrix.device, dtype=graph.adjacency.matrix.dtype)
 
     @property
+    def graph_config(self) -> GraphConfig:
+        """How a ``Data`` is prepared for this model unless stated otherwise."""
+        return GraphConfig.from_mapping(self.config.graph_settings)
+
+    @property
     def deterministic(self) -> bool:
         """Whether the model computes the same in training as in evaluation, so that one pass serves both."""
         return getattr(self.config, "dropout", 0.0) == 0

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from glognn.errors import InputError
+from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, chain
 from glognn.nn.config import LayerConfig
-from glognn.settings import Settings, choice, integer, real, suggest
+from glognn.settings import Settings, choice, integer, real, suggest, switch
 
 if TYPE_CHECKING:
     from glognn.models.base import NodeModel
+
+
+def _in_dropout() -> float:
+    return real(
+        0.0, "Share of features zeroed in training; above 0 they are stored dense.", low=0, high=1, high_open=True
+    )
+
+
+def _narrowing(num_layers: int, width: int, classes: int) -> int:
+    """Values for each node of layers with relu and dropout, the last one without: relu, dropout's factors, result."""
+    return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 5 * classes
 
 
 class ModelConfig(Settings):
@@ -25,6 +38,8 @@ class ModelConfig(Settings):
     implementation: ClassVar[str]
     numbers: ClassVar[tuple[str, ...]] = ()
     """Settings in which models that are trained together may differ; the model then implements ``use_numbers``."""
+    graph_settings: ClassVar[Mapping[str, Any]] = {}
+    """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
 
     def shape(self) -> tuple[object, ...]:
         """Equal for models that can be trained together: the settings that are no mere numbers in a formula."""
@@ -34,6 +49,39 @@ class ModelConfig(Settings):
         """Refuse a graph that lacks what the model is set to read."""
         if not has_features:
             raise InputError(f"The graph has no features, and {self.title} reads nothing else.")
+
+    def activation_bytes(
+        self,
+        num_nodes: int,
+        num_entries: int,
+        num_features: int,
+        num_classes: int,
+        *,
+        num_feature_entries: int | None = None,
+    ) -> int:
+        """Bytes that training holds at its peak in float32: weights five times (with gradient, the moments of Adam and
+        the best epoch's), activations, and the model's constant inputs, features and adjacency included.
+
+        The parts are :meth:`num_parameters`, :meth:`num_activations` and :meth:`input_bytes`, which a model
+        overrides. ``num_entries`` are those of the adjacency, ``num_feature_entries`` those of sparse features.
+        """
+        sizes = Sizes(num_nodes, num_entries, num_features, num_classes, num_feature_entries)
+        values = PARAMETER_COPIES * self.num_parameters(sizes) + self.num_activations(sizes)
+        return VALUE_BYTES * values + self.input_bytes(sizes)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Number of weights. Unless overridden, ``num_layers`` linear maps with ``hidden_channels`` between them."""
+        width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
+        return chain(sizes.features, *[width] * (depth - 1), sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Values held at the peak of a training step. Unless overridden, six n x ``hidden_channels`` for each layer."""
+        width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
+        return 6 * depth * sizes.nodes * max(width, sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """Constant inputs. Unless overridden, the features and an adjacency with self-loops and its transpose."""
+        return sizes.feature_bytes() + sizes.adjacency_bytes(loops=True)
 
     @classmethod
     def model_class(cls) -> type[NodeModel[Any]]:
@@ -80,6 +128,29 @@ class GloGNNConfig(LayerConfig, ModelConfig):
                 f"Got {self.alpha} instead."
             )
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = sizes.classes if self.num_encoder_layers == 1 else self.hidden_channels
+        inputs = [size for size, used in ((sizes.features, self.alpha < 1), (sizes.nodes, self.alpha > 0)) if used]
+        tails = 1 if self.fusion == "hidden" else len(inputs)
+        tail = chain(*[self.hidden_channels] * (self.num_encoder_layers - 1), sizes.classes)
+        hops = self.num_hops if self.beta2 > 0 else 0
+        return sum(chain(size, width) for size in inputs) + tails * tail + hops
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Whichever holds more: the sums of the encoder, or all in the backward pass; the layers are n x c."""
+        inputs = (self.alpha < 1) + (self.alpha > 0)
+        tails = 1 if self.fusion == "hidden" else inputs
+        width = sizes.classes if self.num_encoder_layers == 1 else self.hidden_channels
+        layers = (6 + self.num_layers * (4 + self.num_hops)) * sizes.classes
+        backward = (3 * (self.num_encoder_layers - 1) * tails + 1) * width + layers
+        return sizes.nodes * max(backward, (3 * inputs - 1) * width)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        uses_graph = self.alpha > 0 or self.beta2 > 0
+        loops = self.normalization != "none"
+        features = sizes.feature_bytes() if self.alpha < 1 else 0
+        return features + (sizes.adjacency_bytes(loops=loops) if uses_graph else 0)
+
 
 class GloGNNPlusPlusConfig(GloGNNConfig):
     title = "GloGNN++"
@@ -94,6 +165,9 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
         ("exact", "released"),
     )
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        return super().num_parameters(sizes) + sizes.classes
+
 
 class MLPConfig(ModelConfig):
     title = "MLP"
@@ -107,6 +181,12 @@ class MLPConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
+    def num_activations(self, sizes: Sizes) -> int:
+        return sizes.nodes * _narrowing(self.num_layers, self.hidden_channels, sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes()
+
 
 class GCNConfig(ModelConfig):
     title = "GCN"
@@ -119,6 +199,9 @@ class GCNConfig(ModelConfig):
     num_layers: int = integer(2, "Convolutions.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        return sizes.nodes * _narrowing(self.num_layers, self.hidden_channels, sizes.classes)
 
 
 class LINKXConfig(ModelConfig):
@@ -135,9 +218,267 @@ class LINKXConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        """With batch normalisation, two weights for each hidden value, between the layers of a network."""
+        width = self.hidden_channels
+        normed = self.num_edge_layers + self.num_node_layers + self.num_layers - 3
+        edges = chain(sizes.nodes, *[width] * self.num_edge_layers)
+        nodes = chain(sizes.features, *[width] * self.num_node_layers)
+        last = chain(*[width] * self.num_layers, sizes.classes)
+        return edges + nodes + 2 * chain(width, width) + last + 2 * width * normed
+
+    def num_activations(self, sizes: Sizes) -> int:
+        deeper = 3 * (self.num_layers - 1) + 2 * (self.num_edge_layers + self.num_node_layers - 2)
+        return sizes.nodes * ((5 + deeper) * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=True) + sizes.adjacency_bytes(loops=False)
+
+
+class GATConfig(ModelConfig):
+    title = "GAT"
+    name = "gat"
+    summary = "Averages over neighbours with learnt weights, on PyTorch Geometric's layers"
+    paper = "Velickovic et al., ICLR 2018"
+    implementation = "glognn.models.gat:GAT"
+
+    num_layers: int = integer(2, "Attention layers.", low=1, high=64)
+    heads: int = integer(8, "Attention heads, side by side in hidden layers and averaged in the last.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers, all heads together.", low=1)
+    dropout: float = real(
+        0.5, "Share of hidden values and of attention coefficients zeroed in training.", low=0, high=1, high_open=True
+    )
+    in_dropout: float = _in_dropout()
+
+    def check(self) -> None:
+        if self.hidden_channels % self.heads:
+            raise InputError(
+                f"The 'hidden_channels' parameter of {self.title} must be a multiple of heads, {self.heads}. "
+                f"Got {self.hidden_channels} instead."
+            )
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Weights, two vectors of attention as wide as the result of all heads, and a bias."""
+        width = self.hidden_channels
+        hidden = [sizes.features] + [width] * (self.num_layers - 1)
+        last = self.heads * sizes.classes
+        return sum((size + 3) * width for size in hidden[:-1]) + (hidden[-1] + 2) * last + sizes.classes
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """For each entry and head: score, weight, dropout's factor, product; four of them passing."""
+        edges = (4 * self.num_layers + 4) * self.heads * sizes.looped
+        wide = 6 * (self.num_layers - 1) * self.hidden_channels + 4 * self.heads * sizes.classes
+        return edges + sizes.nodes * wide
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.pattern_bytes()
+
+
+class MixHopConfig(ModelConfig):
+    title = "MixHop"
+    name = "mixhop"
+    summary = "Neighbourhoods of several distances side by side, on PyTorch Geometric's layer"
+    paper = "Abu-El-Haija et al., ICML 2019"
+    implementation = "glognn.models.mixhop:MixHop"
+
+    num_layers: int = integer(2, "Convolutions before the linear map to the classes.", low=1, high=64)
+    num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
+    hidden_channels: int = integer(64, "Hidden values for each power.", low=1)
+    batch_norm: bool = switch(False, "Whether batch normalisation follows every convolution.")
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = self.hidden_channels * (self.num_hops + 1)
+        norms = 2 * width * self.num_layers if self.batch_norm else 0
+        return chain(sizes.features, *[width] * self.num_layers, sizes.classes) + norms
+
+    def num_activations(self, sizes: Sizes) -> int:
+        kept = 4 * self.num_layers + 1 if self.batch_norm else 3 * self.num_layers + 2
+        return sizes.nodes * (kept * self.hidden_channels * (self.num_hops + 1) + 6 * sizes.classes)
+
+
+class GCNIIConfig(ModelConfig):
+    title = "GCNII"
+    name = "gcnii"
+    summary = "A deep GCN with initial residual and identity mapping, on PyTorch Geometric's layer"
+    paper = "Chen et al., ICML 2020"
+    implementation = "glognn.models.gcnii:GCNII"
+
+    num_layers: int = integer(8, "Convolutions between the two linear maps.", low=1, high=256)
+    residual_weight: float = real(
+        0.5, "Weight of the first hidden layer in every other (alpha in its paper).", low=0, high=1
+    )
+    theta: float = real(
+        0.5,
+        "Strength of the weights: layer l has weight log(theta / l + 1), the identity the rest.",
+        low=0,
+        low_open=True,
+    )
+    shared_weights: bool = switch(False, "Whether the first hidden layer is mapped by the same weights; off is GCNII*.")
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    in_dropout: float = _in_dropout()
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        matrices = self.num_layers * (1 if self.shared_weights else 2)
+        ends = chain(sizes.features, self.hidden_channels) + chain(self.hidden_channels, sizes.classes)
+        return ends + matrices * self.hidden_channels**2
+
+    def num_activations(self, sizes: Sizes) -> int:
+        kept = (3 if self.shared_weights else 4) * self.num_layers + 4
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.adjacency_bytes(loops=True)
+
+
+class SGFormerConfig(ModelConfig):
+    title = "SGFormer"
+    name = "sgformer"
+    summary = "Attention between all nodes beside a GCN; PyTorch Geometric's"
+    paper = "Wu et al., NeurIPS 2023"
+    implementation = "glognn.models.sgformer:SGFormer"
+
+    num_layers: int = integer(2, "Graph convolutions.", low=1, high=64)
+    num_attention_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
+    heads: int = integer(1, "Attention heads, each as wide as the hidden layers; their mean is taken.", low=1, high=64)
+    graph_weight: float = real(0.5, "Weight of the graph convolutions, attention has the rest.", low=0, high=1)
+    aggregate: str = choice(
+        "add", "Whether the two are added, or put side by side ('cat': the weight is then not used).", ("add", "cat")
+    )
+    hidden_channels: int = integer(64, "Width of the hidden layers; a multiple of heads.", low=1)
+    dropout: float = real(
+        0.5, "Share of hidden values of the graph convolutions zeroed in training.", low=0, high=1, high_open=True
+    )
+    attention_dropout: float = real(
+        0.2, "Share of hidden values around attention zeroed in training.", low=0, high=1, high_open=True
+    )
+
+    def check(self) -> None:
+        if self.hidden_channels % self.heads:
+            raise InputError(
+                f"The 'hidden_channels' parameter of {self.title} must be a multiple of heads, {self.heads}. "
+                f"Got {self.hidden_channels} instead."
+            )
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = self.hidden_channels
+        attention = self.num_attention_layers * (3 * self.heads * width**2 + 2 * width)
+        convolutions = self.num_layers * (chain(width, width) + 2 * width)
+        read = 2 * width if self.aggregate == "cat" else width
+        return 2 * (chain(sizes.features, width) + 2 * width) + attention + convolutions + chain(read, sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Four n x hidden for each normalised layer; queries, keys and values of every head; five passing."""
+        attention = self.num_attention_layers * (6.5 * self.heads + 4)
+        kept = int(4 + attention + 4 + 4 * self.num_layers + 4)
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+
+class PolynormerConfig(ModelConfig):
+    title = "Polynormer"
+    name = "polynormer"
+    summary = "Polynomials of features, over neighbours and then over all nodes; PyTorch Geometric's"
+    paper = "Deng et al., ICLR 2024"
+    implementation = "glognn.models.polynormer:Polynormer"
+
+    num_layers: int = integer(3, "Local layers.", low=1, high=64)
+    num_global_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
+    local_epochs: int = integer(50, "Epochs before the global layers join the local ones.", low=0)
+    convolution: str = choice(
+        "gcn", "How a local layer reads neighbours: 'gcn' averages, 'gat' learns the weights.", ("gcn", "gat")
+    )
+    beta: float = real(0.9, "Share of a layer's value that is not multiplied.", low=0, high=1)
+    heads: int = integer(1, "Attention heads; the layers are heads times hidden_channels wide.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers, for each head.", low=1)
+    dropout: float = real(0.5, "Share of local hidden values zeroed in training.", low=0, high=1, high_open=True)
+    global_dropout: float = real(
+        0.5, "Share of hidden values zeroed in training after global attention.", low=0, high=1, high_open=True
+    )
+    in_dropout: float = _in_dropout()
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Of a local layer two linear maps, a convolution and two normalisations; attention has vectors, no bias."""
+        width = self.heads * self.hidden_channels
+        inputs = [sizes.features] + [width] * (self.num_layers - 1)
+        extra = width if self.convolution == "gcn" else 2 * width
+        local = sum(2 * chain(size, width) + size * width + extra + 4 * width for size in inputs)
+        everywhere = self.num_global_layers * (2 * chain(width, width) + 2 * width**2 + 2 * width)
+        return local + everywhere + 2 * width + 2 * chain(width, sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """In the second phase: seven n x width for each local layer, ten for each global one."""
+        kept = 7 * self.num_layers + 10 * self.num_global_layers + 3
+        nodes = sizes.nodes * (kept * self.heads * self.hidden_channels + 6 * sizes.classes)
+        if self.convolution == "gcn":
+            return nodes
+        attention = self.heads * sizes.looped * (2 * self.num_layers + 3)
+        return nodes + attention + 2 * self.num_layers * sizes.nodes * self.heads * self.hidden_channels
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        edges = sizes.adjacency_bytes(loops=True) if self.convolution == "gcn" else sizes.pattern_bytes()
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + edges
+
+
+class DirGNNConfig(ModelConfig):
+    title = "Dir-GNN"
+    name = "dirgnn"
+    summary = "Weights of their own for outgoing and incoming edges, on PyTorch Geometric's layer"
+    paper = "Rossi et al., LoG 2023"
+    implementation = "glognn.models.dirgnn:DirGNN"
+    graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True}
+
+    num_layers: int = integer(3, "Convolutions.", low=1, high=64)
+    convolution: str = choice(
+        "gcn", "How neighbours are averaged: 'gcn' by the degrees of both ends, 'sage' by a mean.", ("gcn", "sage")
+    )
+    outgoing_weight: float = real(
+        0.5, "Weight of outgoing edges, incoming ones have the rest (alpha in its paper).", low=0, high=1
+    )
+    root_weight: bool = switch(True, "Whether a node's own values have weights too (the paper's Dir-GCN has none).")
+    jumping_knowledge: str = choice(
+        "max",
+        "What the classes are read from: the 'max' of all layers, all side by side ('cat'), or the last ('none').",
+        ("max", "cat", "none"),
+    )
+    normalize: bool = switch(False, "Whether the hidden values of a node are divided by their length.")
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        jumps, width = self.jumping_knowledge != "none", self.hidden_channels
+        widths = [sizes.features] + [width] * (self.num_layers - 1) + [width if jumps else sizes.classes]
+        read = width * (self.num_layers if self.jumping_knowledge == "cat" else 1)
+        maps = 3 if self.root_weight else 2
+        return maps * chain(*widths) + (chain(read, sizes.classes) if jumps else 0)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Three or four n x hidden for each layer; the largest over layers is found in a copy of all of them."""
+        layers = self.num_layers if self.jumping_knowledge != "none" else self.num_layers - 1
+        joined = {"max": 3 + layers, "cat": layers, "none": 3}[self.jumping_knowledge]
+        kept = (5 if self.normalize else 3) * layers + joined
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        matrices = 1 if self.convolution == "gcn" else 2
+        return sizes.feature_bytes() + matrices * sizes.adjacency_bytes(loops=False)
+
 
 MODELS: dict[str, type[ModelConfig]] = {
-    config.name: config for config in (GloGNNPlusPlusConfig, GloGNNConfig, LINKXConfig, GCNConfig, MLPConfig)
+    config.name: config
+    for config in (
+        GloGNNPlusPlusConfig,
+        GloGNNConfig,
+        LINKXConfig,
+        DirGNNConfig,
+        PolynormerConfig,
+        SGFormerConfig,
+        GCNIIConfig,
+        MixHopConfig,
+        GATConfig,
+        GCNConfig,
+        MLPConfig,
+    )
 }
 
 

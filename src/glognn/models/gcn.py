@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
-from torch_geometric.nn.conv.gcn_conv import GCNConv, gcn_norm
 from torch_geometric.nn.models import GCN as PyGGCN
 
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import GCNConfig
-from glognn.models.pyg import build
-from glognn.ops.products import matmul, spmm
+from glognn.models.pyg import Convolution, build, propagation
 from glognn.settings import configured_by
 
 
@@ -32,17 +29,9 @@ class GCNInputs(NamedTuple):
     propagation: SparseMatrix
 
 
-class _Convolution(GCNConv):  # type: ignore[misc]
-    """PyTorch Geometric's convolution with prepared edges and, perhaps, sparse features."""
-
-    def forward(self, x: Matrix, propagation: SparseMatrix, edge_weight: None = None) -> Tensor:
-        out: Tensor = spmm(propagation, matmul(x, self.lin.weight.T)) + self.bias
-        return out
-
-
 class _Network(PyGGCN):  # type: ignore[misc]
-    def init_conv(self, in_channels: int, out_channels: int, **settings: Any) -> GCNConv:
-        return _Convolution(in_channels, out_channels, **settings)
+    def init_conv(self, in_channels: int, out_channels: int, **settings: Any) -> Convolution:
+        return Convolution(in_channels, out_channels)
 
 
 @configured_by(GCNConfig)
@@ -61,7 +50,7 @@ class GCN(NodeModel[GCNInputs]):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         sizes = (in_channels, self.config.hidden_channels, self.config.num_layers, out_channels)
-        self.network = build(lambda: _Network(*sizes, dropout=self.config.dropout, normalize=False))
+        self.network = build(lambda: _Network(*sizes, dropout=self.config.dropout))
 
     def use_numbers(self, numbers: Mapping[str, Any]) -> None:
         self.network.dropout.p = numbers["dropout"]
@@ -70,14 +59,7 @@ class GCN(NodeModel[GCNInputs]):
         self.network.reset_parameters()
 
     def prepare(self, graph: Graph) -> GCNInputs:
-        csr = graph.adjacency.matrix.csr
-        rows = torch.arange(graph.num_nodes, device=csr.device)
-        rows = torch.repeat_interleave(rows, csr.crow_indices().diff().to(torch.int64))
-        edges = torch.stack([rows, csr.col_indices().to(torch.int64)])
-        edges, weights = gcn_norm(edges, csr.values(), graph.num_nodes, dtype=csr.dtype)
-        size = (graph.num_nodes, graph.num_nodes)
-        propagation = torch.sparse_coo_tensor(edges.flip(0), weights, size, check_invariants=False)
-        return GCNInputs(self._features(graph), SparseMatrix.from_torch(propagation))
+        return GCNInputs(self._features(graph), propagation(graph))
 
     def logits(self, inputs: GCNInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.propagation)

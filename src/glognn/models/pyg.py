@@ -1,4 +1,4 @@
-"""Building networks of PyTorch Geometric so that a seed decides their initial weights."""
+"""What the models on PyTorch Geometric's networks share: initial weights by seed, prepared edges, sparse features."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch_geometric.nn.conv.gcn_conv import GCNConv, gcn_norm
+
+from glognn.graph.graph import Graph
+from glognn.graph.sparse import Matrix, SparseMatrix
+from glognn.ops.products import matmul, spmm
 
 
 def build(network: Callable[[], Any]) -> Any:
@@ -15,3 +22,44 @@ def build(network: Callable[[], Any]) -> Any:
     torch.set_rng_state(state)
     built.reset_parameters()
     return built
+
+
+def propagation(graph: Graph) -> SparseMatrix:
+    """A_hat = D^-1/2 (A + I) D^-1/2 with row i holding the edges that lead to node i, as PyTorch Geometric has it.
+
+    A self-loop of the data is taken for the one that I adds; D sums over the edges that lead to a node.
+    """
+    csr = graph.adjacency.matrix.csr
+    rows = torch.arange(graph.num_nodes, device=csr.device)
+    rows = torch.repeat_interleave(rows, csr.crow_indices().diff().to(torch.int64))
+    edges = torch.stack([rows, csr.col_indices().to(torch.int64)])
+    edges, weights = gcn_norm(edges, csr.values(), graph.num_nodes, dtype=csr.dtype)
+    size = (graph.num_nodes, graph.num_nodes)
+    return SparseMatrix.from_torch(torch.sparse_coo_tensor(edges.flip(0), weights, size, check_invariants=False))
+
+
+def linear(layer: Any, x: Matrix) -> Tensor:
+    """A linear layer on dense or sparse features."""
+    mapped = matmul(x, layer.weight.T)
+    return mapped if layer.bias is None else mapped + layer.bias
+
+
+def droppable(x: Matrix, dropout: float) -> Matrix:
+    """Features in the form in which a share of them can be dropped: dense, unless there is no dropout."""
+    return x.csr.to_dense() if dropout > 0 and isinstance(x, SparseMatrix) else x
+
+
+def drop(x: Matrix, dropout: float, training: bool) -> Matrix:
+    """Dropout on features that :func:`droppable` prepared."""
+    return x if isinstance(x, SparseMatrix) else F.dropout(x, dropout, training)
+
+
+class Convolution(GCNConv):  # type: ignore[misc]
+    """PyTorch Geometric's graph convolution with prepared edges and, perhaps, sparse features."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__(in_channels, out_channels, normalize=False)
+
+    def forward(self, x: Matrix, propagation: SparseMatrix, edge_weight: None = None) -> Tensor:
+        out: Tensor = spmm(propagation, matmul(x, self.lin.weight.T)) + self.bias
+        return out

@@ -87,8 +87,8 @@ def train(
 
     Args:
         model: Any :class:`~glognn.models.base.NodeModel`.
-        data: A PyTorch Geometric ``Data`` with masks (every edge is then made to go both ways), or a ``Graph`` that
-            was prepared otherwise.
+        data: A PyTorch Geometric ``Data`` with masks (every edge is then made to go both ways, unless the model keeps
+            directions), or a ``Graph`` that was prepared otherwise.
         split: Which column of the masks.
         config: Settings; the defaults when omitted.
         callbacks: See :class:`~glognn.training.callbacks.Callback`.
@@ -97,7 +97,7 @@ def train(
     """
     config = TrainingConfig() if config is None else config
     device, dtype = resolve_device(config.device), DTYPES[config.dtype]
-    graph = data if isinstance(data, Graph) else Graph.from_data(data, dtype=dtype)
+    graph = data if isinstance(data, Graph) else Graph.from_data(data, model.graph_config, dtype=dtype)
     graph.check_trainable(split)
     with threads(config.threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(config.seed)

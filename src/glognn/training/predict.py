@@ -25,10 +25,10 @@ def predict(model: NodeModel[Any], data: Data | Graph, config: GraphConfig | Non
     Args:
         model: A trained model.
         data: The graph it was trained on.
-        config: How the graph was prepared for training; the defaults when omitted.
+        config: How the graph was prepared for training; the model's wish when omitted.
     """
     like = next(model.parameters())
-    graph = data if isinstance(data, Graph) else Graph.from_data(data, config, dtype=like.dtype)
+    graph = data if isinstance(data, Graph) else Graph.from_data(data, config or model.graph_config, dtype=like.dtype)
     training = model.training
     model.eval()
     logits = model.logits(model.prepare(graph.to(device=like.device, dtype=like.dtype)))
