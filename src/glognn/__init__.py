@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from glognn.graph.config import GraphConfig
     from glognn.graph.graph import Graph
     from glognn.graph.homophily import measure_homophily
+    from glognn.models.acmgcn import ACMGCN
     from glognn.models.gcn import GCN
+    from glognn.models.ggcn import GGCN
     from glognn.models.glognn import GloGNN, GloGNNPlusPlus
+    from glognn.models.gprgnn import GPRGNN
+    from glognn.models.h2gcn import H2GCN
     from glognn.models.linkx import LINKX
     from glognn.models.mlp import MLP
     from glognn.nn.global_homophily import GlobalHomophily
@@ -27,14 +31,18 @@ if TYPE_CHECKING:
     from glognn.training.predict import predict
 
 _HOMES = {
+    "ACMGCN": "glognn.models.acmgcn",
     "Callback": "glognn.training.callbacks",
     "GCN": "glognn.models.gcn",
+    "GGCN": "glognn.models.ggcn",
+    "GPRGNN": "glognn.models.gprgnn",
     "GlobalHomophily": "glognn.nn.global_homophily",
     "GloGNN": "glognn.models.glognn",
     "GloGNNError": "glognn.errors",
     "GloGNNPlusPlus": "glognn.models.glognn",
     "Graph": "glognn.graph.graph",
     "GraphConfig": "glognn.graph.config",
+    "H2GCN": "glognn.models.h2gcn",
     "InputError": "glognn.errors",
     "LINKX": "glognn.models.linkx",
     "MLP": "glognn.models.mlp",
@@ -54,7 +62,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "ACMGCN",
     "GCN",
+    "GGCN",
+    "GPRGNN",
+    "H2GCN",
     "LINKX",
     "MLP",
     "Callback",

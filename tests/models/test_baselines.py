@@ -1,0 +1,144 @@
+"""The hand-written baselines against their equations on small graphs of every kind, forward and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.models.acmgcn import ACMGCN
+from glognn.models.base import NodeModel
+from glognn.models.ggcn import GGCN
+from glognn.models.gprgnn import GPRGNN
+from glognn.models.h2gcn import H2GCN
+from glognn.ops.dropout import dropout_matmul, droppable
+from glognn.ops.products import matmul
+from tests.conftest import make_data
+from tests.reference import baselines
+
+NUM_NODES, NUM_FEATURES, NUM_CLASSES = 23, 5, 3
+Reference = Callable[[Tensor, Tensor, dict[str, Tensor]], Tensor]
+
+MODELS: dict[str, tuple[Callable[..., NodeModel], Reference]] = {
+    "h2gcn": (
+        lambda: H2GCN(NUM_FEATURES, NUM_CLASSES, hidden_channels=4),
+        lambda A, X, weights: baselines.h2gcn(A, X, weights, 2),
+    ),
+    "h2gcn-one-round": (
+        lambda: H2GCN(NUM_FEATURES, NUM_CLASSES, hidden_channels=4, num_rounds=1),
+        lambda A, X, weights: baselines.h2gcn(A, X, weights, 1),
+    ),
+    "gprgnn": (lambda: GPRGNN(NUM_FEATURES, NUM_CLASSES, hidden_channels=4, num_hops=4), baselines.gprgnn),
+    "acmgcn": (
+        lambda: ACMGCN(NUM_FEATURES, NUM_CLASSES, hidden_channels=4, num_layers=3),
+        lambda A, X, weights: baselines.acmgcn(A, X, weights, 3),
+    ),
+    "ggcn": (
+        lambda: GGCN(NUM_FEATURES, NUM_CLASSES, hidden_channels=4, num_layers=4, decay_rate=0.8, decay_exponent=2.0),
+        lambda A, X, weights: baselines.ggcn(A, X, weights, 4, 0.8, 2.0),
+    ),
+}
+
+
+def small_graph(kind: str) -> Graph:
+    """A random graph with self-loops and three isolated nodes."""
+    data = make_data(NUM_NODES, NUM_FEATURES, NUM_CLASSES, 40, weighted="weighted" in kind, isolated=3)
+    data.x = data.x.double()
+    return Graph.from_data(data, GraphConfig(directed="directed" in kind.split()), dtype=torch.float64)
+
+
+def perturbed(model: NodeModel) -> NodeModel:
+    """In double precision, with no parameter left at a value that hides an error."""
+    model.double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return model
+
+
+@pytest.mark.parametrize("kind", ["undirected", "directed", "weighted", "weighted directed"])
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_the_equations(name: str, kind: str) -> None:
+    build, reference = MODELS[name]
+    graph, model = small_graph(kind), perturbed(build())
+    A, X = graph.adjacency.matrix.csr.to_dense(), graph.x.clone().requires_grad_()
+    graph = Graph(X, graph.adjacency, graph.y, graph.masks, graph.num_classes, graph.edge_counts, graph.config)
+    weights = dict(model.named_parameters())
+    found, wanted = model.logits(model.prepare(graph)), reference(A, X, weights)
+    torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-11)
+    direction = torch.randn_like(found)
+    leaves = [X, *weights.values()]
+    for name_, ours, theirs in zip(
+        ["x", *weights],
+        torch.autograd.grad((found * direction).sum(), leaves),
+        torch.autograd.grad((wanted * direction).sum(), leaves),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10, msg=lambda text, n=name_: f"{n}: {text}")
+
+
+def test_pagerank_weights_start_as_in_the_paper() -> None:
+    weights = GPRGNN(5, 3, num_hops=3, restart=0.2).hop_weights
+    torch.testing.assert_close(weights.detach(), torch.tensor([0.2, 0.16, 0.128, 0.512]))
+
+
+def test_second_ring_is_strict() -> None:
+    path = Data(x=torch.rand(4, 2), edge_index=torch.tensor([[0, 1, 2, 1], [1, 2, 3, 1]]))
+    first, second = H2GCN(2, 2).prepare(Graph.from_data(path)).rings
+    assert first.csr.to_dense().nonzero().tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
+    assert second.csr.to_dense().nonzero().tolist() == [[0, 2], [1, 3], [2, 0], [3, 1]]
+
+
+def test_edges_of_ggcn_are_never_a_square() -> None:
+    """100,000 nodes: an n x n matrix would take 40 GB."""
+    n = 100_000
+    data = Data(x=torch.rand(n, 4), edge_index=torch.randint(0, n, (2, n)))
+    model = GGCN(4, 2, hidden_channels=8)
+    model(data.x, data.edge_index).sum().backward()
+    assert torch.isfinite(model.inputs.weight.grad).all()
+
+
+class TestDropoutOfFeatures:
+    def features(self) -> Tensor:
+        return torch.rand(40, 30, dtype=torch.float64) * (torch.rand(40, 30) < 0.3)
+
+    def test_masks_the_matrix_and_its_transpose_alike(self) -> None:
+        sparse = Graph.from_data(Data(x=self.features().to_sparse_csr()), dtype=torch.float64).x
+        ready, eye = droppable(sparse), torch.eye(30, dtype=torch.float64)
+        weight = torch.rand(30, 6, dtype=torch.float64, requires_grad=True)
+        torch.manual_seed(5)
+        dropped = dropout_matmul(ready, eye, 0.4, True)
+        torch.manual_seed(5)
+        product = dropout_matmul(ready, weight, 0.4, True)
+        torch.testing.assert_close(product, dropped @ weight)
+        direction = torch.rand_like(product)
+        (gradient,) = torch.autograd.grad((product * direction).sum(), weight)
+        torch.testing.assert_close(gradient, dropped.T @ direction)
+        full = matmul(sparse, eye)
+        kept = dropped[full != 0] / full[full != 0]
+        assert set(kept.mul(0.6).round(decimals=6).tolist()) == {0.0, 1.0}
+        assert (kept > 0).double().mean() == pytest.approx(0.6, abs=0.1)
+
+    def test_does_nothing_in_evaluation(self) -> None:
+        x, weight = self.features(), torch.rand(30, 6, dtype=torch.float64)
+        sparse = Graph.from_data(Data(x=x.to_sparse_csr()), dtype=torch.float64).x
+        for matrix in (x, sparse):
+            torch.testing.assert_close(dropout_matmul(droppable(matrix), weight, 0.9, False), x @ weight)
+
+    def test_runs_over_a_batch_of_weights(self) -> None:
+        """Each member has a mask of its own, and gradients go through it."""
+        sparse = Graph.from_data(Data(x=self.features().to_sparse_csr()), dtype=torch.float64).x
+        ready, weights = droppable(sparse), torch.rand(3, 30, 6, dtype=torch.float64)
+
+        def loss(weight: Tensor) -> Tensor:
+            return dropout_matmul(ready, weight, 0.5, True).square().sum()
+
+        gradients = torch.func.vmap(torch.func.grad(loss), randomness="different")(weights)
+        assert gradients.shape == weights.shape
+        same = torch.func.vmap(torch.func.grad(loss), randomness="different")(weights[:1].expand(3, -1, -1))
+        assert not torch.allclose(same[0], same[1])
