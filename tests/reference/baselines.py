@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -83,3 +85,55 @@ def ggcn(A: Tensor, X: Tensor, weights: Weights, num_layers: int, rate: float, e
         P = P + eta * F.elu(_signed_sum(A, V, weights, layer - 1))
         V = P @ weights[f"maps.{layer - 1}.weight"] + weights[f"maps.{layer - 1}.bias"]
     return _signed_sum(A, V, weights, num_layers - 1)
+
+
+def rings(A: np.ndarray, node: int, num_rings: int) -> list[list[int]]:
+    """Nodes at distance 0, 1, ... of a node, edges going both ways."""
+    linked = (A + A.T) > 0
+    seen, found = {node}, [[node]]
+    for _ in range(num_rings):
+        reached = {int(j) for i in found[-1] for j in linked[i].nonzero()[0]} - seen
+        seen |= reached
+        found.append(sorted(reached))
+    return found
+
+
+def time_warping(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> float:
+    """Of two lists of degrees with counts, by the recursion as it is written."""
+    table = np.full((len(first) + 1, len(second) + 1), np.inf)
+    table[0, 0] = 0
+    for i, (d, c) in enumerate(first):
+        for j, (e, f) in enumerate(second):
+            cost = ((max(d, e) + 0.5) / (min(d, e) + 0.5) - 1) * max(c, f)
+            table[i + 1, j + 1] = cost + min(table[i, j + 1], table[i + 1, j], table[i, j])
+    return float(table[-1, -1])
+
+
+def structural_distances(A: np.ndarray, u: int, v: int, num_rings: int) -> list[float]:
+    """f_0, f_1, ...; infinite from the first empty ring on."""
+    linked = ((A + A.T) > 0) & ~np.eye(len(A), dtype=bool)
+    degrees, total, found = linked.sum(1), 0.0, []
+    for ours, theirs in zip(rings(linked, u, num_rings), rings(linked, v, num_rings), strict=True):
+        sequences = [sorted(Counter(int(degrees[i]) for i in ring).items()) for ring in (ours, theirs)]
+        total += time_warping(*sequences) if ours and theirs else math.inf
+        found.append(total)
+    return found
+
+
+def wrgat(relations: list[Tensor], X: Tensor, weights: Weights, num_layers: int) -> Tensor:
+    """From the n x n weights of each relation."""
+    H = X
+    for layer in range(num_layers):
+        W, *W_r = weights[f"layers.{layer}.weight"].chunk(1 + len(relations), 1)
+        out = H @ W + weights[f"layers.{layer}.bias"]
+        for r, relation in enumerate(relations):
+            V = H @ W_r[r]
+            p, q = weights[f"layers.{layer}.attention_node"][r], weights[f"layers.{layer}.attention_neighbour"][r]
+            scores = F.leaky_relu((V @ p)[:, None] + (V @ q)[None, :], 0.2)
+            scores = scores.masked_fill(relation == 0, -math.inf)
+            linked = (relation != 0).any(1)
+            attention = torch.zeros_like(relation)
+            attention[linked] = torch.softmax(scores[linked], 1)
+            out = out + (attention * relation) @ V
+        H = torch.relu(out) if layer < num_layers - 1 else out
+    return H
