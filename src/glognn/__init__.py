@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from glognn.models.h2gcn import H2GCN
     from glognn.models.linkx import LINKX
     from glognn.models.mlp import MLP
+    from glognn.models.wrgat import WRGAT
     from glognn.nn.global_homophily import GlobalHomophily
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
@@ -49,6 +50,7 @@ _HOMES = {
     "TrainingConfig": "glognn.training.config",
     "TrainingError": "glognn.errors",
     "TrainingResult": "glognn.training.loop",
+    "WRGAT": "glognn.models.wrgat",
     "coefficient_rows": "glognn.explain.coefficients",
     "find_dataset": "glognn.data.catalog",
     "load_dataset": "glognn.data.sources",
@@ -69,6 +71,7 @@ __all__ = [
     "H2GCN",
     "LINKX",
     "MLP",
+    "WRGAT",
     "Callback",
     "GloGNN",
     "GloGNNError",

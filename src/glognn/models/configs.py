@@ -183,6 +183,35 @@ class ACMGCNConfig(ModelConfig):
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
 
+class WRGATConfig(ModelConfig):
+    title = "WRGAT"
+    name = "wrgat"
+    summary = "Attention to neighbours and to nodes whose surroundings look alike"
+    paper = "Suresh et al., KDD 2021"
+    implementation = "glognn.models.wrgat:WRGAT"
+
+    num_layers: int = integer(2, "Layers.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    num_rings: int = integer(
+        2, "Up to which distance surroundings are compared; each distance is a relation.", low=0, high=16
+    )
+    num_similar: int = integer(
+        0, "About how many nodes each node is compared with; 0 takes 2 log2(nodes), as published.", low=0
+    )
+    similarity: str = choice(
+        "plain",
+        "Weight of an edge between nodes at structural distance f: 'plain' is exp(-f); 'share' is that over the "
+        "node's sum, as in the released code.",
+        ("plain", "share"),
+    )
+    aggregation: str = choice(
+        "sum",
+        "Messages within a relation are added up; 'mean' divides by their number, as in the released code.",
+        ("sum", "mean"),
+    )
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
 MODELS: dict[str, type[ModelConfig]] = {
     config.name: config
     for config in (
@@ -192,6 +221,7 @@ MODELS: dict[str, type[ModelConfig]] = {
         ACMGCNConfig,
         GGCNConfig,
         GPRGNNConfig,
+        WRGATConfig,
         H2GCNConfig,
         GCNConfig,
         MLPConfig,
