@@ -20,8 +20,6 @@ from glognn.models.ggcn import GGCN
 from glognn.models.gprgnn import GPRGNN
 from glognn.models.h2gcn import H2GCN
 from glognn.models.wrgat import WRGAT
-from glognn.ops.dropout import dropout_matmul, droppable
-from glognn.ops.products import matmul
 from tests.conftest import make_data
 from tests.reference import baselines
 
@@ -170,44 +168,3 @@ def _sparse_parts(inputs: object) -> list[SparseMatrix]:
     if isinstance(inputs, SparseMatrix):
         return [inputs]
     return [part for each in inputs for part in _sparse_parts(each)] if isinstance(inputs, tuple) else []
-
-
-class TestDropoutOfFeatures:
-    def features(self) -> Tensor:
-        return torch.rand(40, 30, dtype=torch.float64) * (torch.rand(40, 30) < 0.3)
-
-    def test_masks_the_matrix_and_its_transpose_alike(self) -> None:
-        sparse = Graph.from_data(Data(x=self.features().to_sparse_csr()), dtype=torch.float64).x
-        ready, eye = droppable(sparse), torch.eye(30, dtype=torch.float64)
-        weight = torch.rand(30, 6, dtype=torch.float64, requires_grad=True)
-        torch.manual_seed(5)
-        dropped = dropout_matmul(ready, eye, 0.4, True)
-        torch.manual_seed(5)
-        product = dropout_matmul(ready, weight, 0.4, True)
-        torch.testing.assert_close(product, dropped @ weight)
-        direction = torch.rand_like(product)
-        (gradient,) = torch.autograd.grad((product * direction).sum(), weight)
-        torch.testing.assert_close(gradient, dropped.T @ direction)
-        full = matmul(sparse, eye)
-        kept = dropped[full != 0] / full[full != 0]
-        assert set(kept.mul(0.6).round(decimals=6).tolist()) == {0.0, 1.0}
-        assert (kept > 0).double().mean() == pytest.approx(0.6, abs=0.1)
-
-    def test_does_nothing_in_evaluation(self) -> None:
-        x, weight = self.features(), torch.rand(30, 6, dtype=torch.float64)
-        sparse = Graph.from_data(Data(x=x.to_sparse_csr()), dtype=torch.float64).x
-        for matrix in (x, sparse):
-            torch.testing.assert_close(dropout_matmul(droppable(matrix), weight, 0.9, False), x @ weight)
-
-    def test_runs_over_a_batch_of_weights(self) -> None:
-        """Each member has a mask of its own, and gradients go through it."""
-        sparse = Graph.from_data(Data(x=self.features().to_sparse_csr()), dtype=torch.float64).x
-        ready, weights = droppable(sparse), torch.rand(3, 30, 6, dtype=torch.float64)
-
-        def loss(weight: Tensor) -> Tensor:
-            return dropout_matmul(ready, weight, 0.5, True).square().sum()
-
-        gradients = torch.func.vmap(torch.func.grad(loss), randomness="different")(weights)
-        assert gradients.shape == weights.shape
-        same = torch.func.vmap(torch.func.grad(loss), randomness="different")(weights[:1].expand(3, -1, -1))
-        assert not torch.allclose(same[0], same[1])

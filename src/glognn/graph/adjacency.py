@@ -108,6 +108,13 @@ def merge_edges(
     )
 
 
+def without_loops(matrix: sp.csr_array) -> sp.csr_array:
+    """The entries off the diagonal."""
+    coo = matrix.tocoo()
+    keep = coo.row != coo.col
+    return sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=matrix.shape).tocsr()
+
+
 def _normalize(matrix: sp.csr_array, name: str) -> sp.csr_array:
     if name == "none":
         return matrix

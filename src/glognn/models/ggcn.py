@@ -9,9 +9,10 @@ A layer maps H to V = H W + b and sums over the edges of A_hat = D^-1/2 (A + I) 
     P_1 = elu(X W_0 + b_0) + dropout(elu(layer_1(X))),   P_l = P_(l-1) + eta_l dropout(elu(layer_l(P_(l-1))))
     class scores = layer_L(P_(L-1)),   eta_l = log(decay_rate / (l + 1)^decay_exponent + 1)
 
-with dropout on X, too. Everything is computed edge by edge, in O(nnz(A) hidden); the released code fills n x n matrices
-(its sparse form in the backward pass). d are row sums of A + I on both sides, as there. Deviation: the correction for
-degrees is that of the paper for weighted edges, too, where the released code divides by the edge's weight.
+with dropout on X, too. Everything is computed edge by edge, in O(nnz(A) hidden) time and O(nnz(A)) memory besides V;
+the released code fills n x n matrices (its sparse form in the backward pass). d are row sums of A + I on both sides, as
+there. Deviation: the correction for degrees is that of the paper for weighted edges, too, where the released code
+divides by the edge's weight.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glognn.graph.adjacency import without_loops
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import GGCNConfig
 from glognn.nn.encoder import Linear
 from glognn.ops.dropout import DroppableMatrix, dropout_matmul, droppable
+from glognn.ops.edges import EdgePattern, edge_dot, edge_sum
 from glognn.settings import configured_by
 
 NEGLIGIBLE_NORM = 1e-6
 
 
 class Edges(NamedTuple):
-    """Edges without self-loops: node, neighbour, A_hat and sqrt(d_neighbour / d_node) - 1 of each."""
+    """Edges without self-loops, from node i to neighbour j, with A_hat_ij and sqrt(d_j / d_i) - 1 of each."""
 
-    node: Tensor
-    neighbour: Tensor
+    pattern: EdgePattern
     weight: Tensor
     degree_ratio: Tensor
 
@@ -69,12 +71,11 @@ class SignedSum(nn.Module):
 
     def forward(self, value: Tensor, edges: Edges) -> Tensor:
         unit = F.normalize(value, eps=NEGLIGIBLE_NORM)
-        cosine = (unit.index_select(0, edges.node) * unit.index_select(0, edges.neighbour)).sum(dim=1)
+        cosine = edge_dot(edges.pattern, unit, unit)
         mixing = torch.softmax(self.mixing, dim=0)
         signed = mixing[0] * F.relu(cosine) - mixing[1] * F.relu(-cosine)
         correction = F.softplus(self.degree[0] * edges.degree_ratio + self.degree[1])
-        messages = (edges.weight * correction * signed).unsqueeze(1) * value.index_select(0, edges.neighbour)
-        gathered = torch.zeros_like(value).index_add(0, edges.node, messages)
+        gathered = edge_sum(edges.pattern, edges.weight * correction * signed, value)
         return F.softplus(self.scale) * (gathered + mixing[2] * value)
 
 
@@ -105,15 +106,14 @@ class GGCN(NodeModel[GGCNInputs]):
             module.reset_parameters()
 
     def prepare(self, graph: Graph) -> GGCNInputs:
-        x, matrix = self._features(graph), graph.adjacency.matrix
-        looped = sp.csr_array(matrix.to_scipy().astype(np.float64) + sp.eye_array(graph.num_nodes))
-        degree = torch.from_numpy(np.asarray(looped.sum(axis=1)).ravel()).to(matrix.device)
-        node, neighbour = matrix.entries()
-        others = node != neighbour
-        node, neighbour, weight = node[others], neighbour[others], matrix.csr.values()[others]
-        weight = (weight.double() / (degree[node] * degree[neighbour]).sqrt()).to(matrix.dtype)
-        ratio = ((degree[neighbour] / degree[node]).sqrt() - 1).to(matrix.dtype)
-        return GGCNInputs(droppable(x), Edges(node, neighbour, weight, ratio))
+        others = graph.adjacency.derived("without-loops", without_loops)
+        looped = graph.adjacency.matrix.to_scipy().astype(np.float64) + sp.eye_array(graph.num_nodes)
+        degree = torch.from_numpy(np.asarray(looped.sum(axis=1)).ravel()).to(others.device)
+        node, neighbour = others.entries()
+        weight = others.csr.values().double() / (degree[node] * degree[neighbour]).sqrt()
+        ratio = (degree[neighbour] / degree[node]).sqrt() - 1
+        edges = Edges(EdgePattern.of(others), weight.to(others.dtype), ratio.to(others.dtype))
+        return GGCNInputs(droppable(self._features(graph)), edges)
 
     def logits(self, inputs: GGCNInputs) -> Tensor:
         config = self.config

@@ -20,6 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glognn.graph.adjacency import without_loops
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
@@ -77,19 +78,13 @@ class H2GCN(NodeModel[H2GCNInputs]):
         return self.decode(self.encode(inputs), inputs)
 
 
-def _without_loops(matrix: sp.csr_array) -> sp.csr_array:
-    coo = matrix.tocoo()
-    keep = coo.row != coo.col
-    return sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=matrix.shape).tocsr()
-
-
 def _first_ring(matrix: sp.csr_array) -> sp.csr_array:
-    return _normalized(_without_loops(matrix))
+    return _normalized(without_loops(matrix))
 
 
 def _second_ring(matrix: sp.csr_array) -> sp.csr_array:
-    near = _without_loops(matrix).astype(bool)
-    within_two = _without_loops(near @ near)
+    near = without_loops(matrix).astype(bool)
+    within_two = without_loops(near @ near)
     return _normalized(sp.csr_array(within_two > near).astype(np.float64))
 
 

@@ -35,6 +35,7 @@ from glognn.graph.structure import SimilarNodes
 from glognn.models.base import NodeModel
 from glognn.models.configs import WRGATConfig
 from glognn.nn.initial import glorot_
+from glognn.ops.edges import EdgePattern, edge_sum
 from glognn.ops.products import matmul
 from glognn.ops.segments import segment_softmax
 from glognn.settings import configured_by
@@ -43,11 +44,14 @@ SLOPE = 0.2
 
 
 class RelationalEdges(NamedTuple):
-    """All edges of all relations: node, neighbour, relation, and weight of each."""
+    """All edges of all relations, from row i to column (j, r) of an n x (n relations) matrix.
 
+    ``node`` and ``neighbour`` are the numbers of (i, r) and (j, r) of each edge, ``weight`` is w.
+    """
+
+    pattern: EdgePattern
     node: Tensor
     neighbour: Tensor
-    relation: Tensor
     weight: Tensor
 
 
@@ -81,13 +85,10 @@ class RelationalAttention(nn.Module):
     def forward(self, x: Matrix, edges: RelationalEdges) -> Tensor:
         mapped = matmul(x, self.weight).view(-1, 1 + self.num_relations, self.bias.shape[0])
         own, values = mapped[:, 0], mapped[:, 1:]
-        node = edges.node * self.num_relations + edges.relation
-        neighbour = edges.neighbour * self.num_relations + edges.relation
-        towards = (values * self.attention_node).sum(dim=-1).flatten().index_select(0, node)
-        scores = towards + (values * self.attention_neighbour).sum(dim=-1).flatten().index_select(0, neighbour)
-        attention = segment_softmax(F.leaky_relu(scores, SLOPE), node, len(own) * self.num_relations)
-        messages = (edges.weight * attention).unsqueeze(1) * values.flatten(0, 1).index_select(0, neighbour)
-        return (own + self.bias).index_add(0, edges.node, messages)
+        towards = (values * self.attention_node).sum(dim=-1).flatten().index_select(0, edges.node)
+        scores = towards + (values * self.attention_neighbour).sum(dim=-1).flatten().index_select(0, edges.neighbour)
+        attention = segment_softmax(F.leaky_relu(scores, SLOPE), edges.node, len(own) * self.num_relations)
+        return own + self.bias + edge_sum(edges.pattern, edges.weight * attention, values.flatten(0, 1))
 
 
 @configured_by(WRGATConfig)
@@ -116,14 +117,22 @@ class WRGAT(NodeModel[WRGATInputs]):
 
     def prepare(self, graph: Graph) -> WRGATInputs:
         matrices = [graph.adjacency.matrix, *self._similar(graph)]
+        count = len(matrices)
         parts = []
         for relation, matrix in enumerate(matrices):
             node, neighbour = matrix.entries()
             weight = matrix.csr.values()
             if self.config.aggregation == "mean":
                 weight = weight / torch.bincount(node, minlength=graph.num_nodes)[node]
-            parts.append((node, neighbour, torch.full_like(node, relation), weight))
-        edges = RelationalEdges(*(torch.cat(part) for part in zip(*parts, strict=True)))
+            parts.append((node, neighbour * count + relation, weight))
+        node, neighbour, weight = (torch.cat(part) for part in zip(*parts, strict=True))
+        size = (graph.num_nodes, graph.num_nodes * count)
+        joined = torch.sparse_coo_tensor(torch.stack([node, neighbour]), weight, size, check_invariants=False)
+        merged = SparseMatrix.from_torch(joined.coalesce())
+        node, neighbour = merged.entries()
+        edges = RelationalEdges(
+            EdgePattern.of(merged), node * count + neighbour % count, neighbour, merged.csr.values()
+        )
         return WRGATInputs(self._features(graph), edges)
 
     def _similar(self, graph: Graph) -> list[SparseMatrix]:
