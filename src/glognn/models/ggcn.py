@@ -106,14 +106,14 @@ class GGCN(NodeModel[GGCNInputs]):
             module.reset_parameters()
 
     def prepare(self, graph: Graph) -> GGCNInputs:
+        x = droppable(self._features(graph))
         others = graph.adjacency.derived("without-loops", without_loops)
         looped = graph.adjacency.matrix.to_scipy().astype(np.float64) + sp.eye_array(graph.num_nodes)
         degree = torch.from_numpy(np.asarray(looped.sum(axis=1)).ravel()).to(others.device)
         node, neighbour = others.entries()
         weight = others.csr.values().double() / (degree[node] * degree[neighbour]).sqrt()
         ratio = (degree[neighbour] / degree[node]).sqrt() - 1
-        edges = Edges(EdgePattern.of(others), weight.to(others.dtype), ratio.to(others.dtype))
-        return GGCNInputs(droppable(self._features(graph)), edges)
+        return GGCNInputs(x, Edges(EdgePattern.of(others), weight.to(others.dtype), ratio.to(others.dtype)))
 
     def logits(self, inputs: GGCNInputs) -> Tensor:
         config = self.config

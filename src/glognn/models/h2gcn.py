@@ -62,8 +62,9 @@ class H2GCN(NodeModel[H2GCNInputs]):
         glorot_(self.classifier)
 
     def prepare(self, graph: Graph) -> H2GCNInputs:
+        x = self._features(graph)
         rings = (graph.adjacency.derived("ring-1", _first_ring), graph.adjacency.derived("ring-2", _second_ring))
-        return H2GCNInputs(self._features(graph), rings)
+        return H2GCNInputs(x, rings)
 
     def encode(self, inputs: H2GCNInputs) -> tuple[Tensor, ...]:
         rounds = [F.relu(matmul(inputs.x, self.embedding))]

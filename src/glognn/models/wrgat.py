@@ -116,6 +116,7 @@ class WRGAT(NodeModel[WRGATInputs]):
             layer.reset_parameters()
 
     def prepare(self, graph: Graph) -> WRGATInputs:
+        x = self._features(graph)
         matrices = [graph.adjacency.matrix, *self._similar(graph)]
         count = len(matrices)
         parts = []
@@ -133,7 +134,7 @@ class WRGAT(NodeModel[WRGATInputs]):
         edges = RelationalEdges(
             EdgePattern.of(merged), node * count + neighbour % count, neighbour, merged.csr.values()
         )
-        return WRGATInputs(self._features(graph), edges)
+        return WRGATInputs(x, edges)
 
     def _similar(self, graph: Graph) -> list[SparseMatrix]:
         """The weights w of each structural relation, by the rows of the node that gathers."""
