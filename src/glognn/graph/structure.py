@@ -28,7 +28,7 @@ import scipy.sparse as sp
 Array = npt.NDArray[Any]
 
 _VISITED_BYTES = 2**24
-_CELLS_AT_ONCE = 2**15
+_CELLS_AT_ONCE = 2**12
 
 
 @dataclass(frozen=True, eq=False)
