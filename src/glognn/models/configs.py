@@ -148,7 +148,10 @@ class GPRGNNConfig(ModelConfig):
 
     num_hops: int = integer(10, "Steps of the PageRank.", low=1, high=64)
     restart: float = real(
-        0.1, "Restart probability of the PageRank that the learned weights start from.", low=0, high=1
+        0.5,
+        "Restart probability of the PageRank that the learned weights start from (released code: 0.1).",
+        low=0,
+        high=1,
     )
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
