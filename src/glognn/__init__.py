@@ -16,16 +16,21 @@ if TYPE_CHECKING:
     from glognn.graph.config import GraphConfig
     from glognn.graph.graph import Graph
     from glognn.graph.homophily import measure_homophily
+    from glognn.models.acmgcn import ACMGCN
     from glognn.models.dirgnn import DirGNN
     from glognn.models.gat import GAT
     from glognn.models.gcn import GCN
     from glognn.models.gcnii import GCNII
+    from glognn.models.ggcn import GGCN
     from glognn.models.glognn import GloGNN, GloGNNPlusPlus
+    from glognn.models.gprgnn import GPRGNN
+    from glognn.models.h2gcn import H2GCN
     from glognn.models.linkx import LINKX
     from glognn.models.mixhop import MixHop
     from glognn.models.mlp import MLP
     from glognn.models.polynormer import Polynormer
     from glognn.models.sgformer import SGFormer
+    from glognn.models.wrgat import WRGAT
     from glognn.nn.global_homophily import GlobalHomophily
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
@@ -34,44 +39,54 @@ if TYPE_CHECKING:
     from glognn.training.track import TrainingResult
 
 _HOMES = {
+    "ACMGCN": "glognn.models.acmgcn",
     "Callback": "glognn.training.callbacks",
+    "coefficient_rows": "glognn.explain.coefficients",
     "DirGNN": "glognn.models.dirgnn",
+    "find_dataset": "glognn.data.catalog",
     "GAT": "glognn.models.gat",
     "GCN": "glognn.models.gcn",
     "GCNII": "glognn.models.gcnii",
+    "GGCN": "glognn.models.ggcn",
     "GlobalHomophily": "glognn.nn.global_homophily",
     "GloGNN": "glognn.models.glognn",
     "GloGNNError": "glognn.errors",
     "GloGNNPlusPlus": "glognn.models.glognn",
+    "GPRGNN": "glognn.models.gprgnn",
     "Graph": "glognn.graph.graph",
     "GraphConfig": "glognn.graph.config",
+    "H2GCN": "glognn.models.h2gcn",
     "InputError": "glognn.errors",
     "LINKX": "glognn.models.linkx",
-    "MLP": "glognn.models.mlp",
-    "MixHop": "glognn.models.mixhop",
-    "Polynormer": "glognn.models.polynormer",
-    "SGFormer": "glognn.models.sgformer",
-    "TrainingConfig": "glognn.training.config",
-    "TrainingError": "glognn.errors",
-    "TrainingResult": "glognn.training.track",
-    "coefficient_rows": "glognn.explain.coefficients",
-    "find_dataset": "glognn.data.catalog",
     "load_dataset": "glognn.data.sources",
     "load_model": "glognn.experiments.folder",
     "measure_homophily": "glognn.graph.homophily",
+    "MixHop": "glognn.models.mixhop",
+    "MLP": "glognn.models.mlp",
+    "Polynormer": "glognn.models.polynormer",
     "predict": "glognn.training.predict",
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
+    "SGFormer": "glognn.models.sgformer",
     "train": "glognn.training.loop",
+    "TrainingConfig": "glognn.training.config",
+    "TrainingError": "glognn.errors",
+    "TrainingResult": "glognn.training.track",
+    "WRGAT": "glognn.models.wrgat",
     "write_npz": "glognn.data.npz",
 }
 
 __all__ = [
+    "ACMGCN",
     "GAT",
     "GCN",
     "GCNII",
+    "GGCN",
+    "GPRGNN",
+    "H2GCN",
     "LINKX",
     "MLP",
+    "WRGAT",
     "Callback",
     "DirGNN",
     "GloGNN",

@@ -8,6 +8,7 @@ is the usual adjacency matrix.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -107,6 +108,13 @@ def merge_edges(
     )
 
 
+def without_loops(matrix: sp.csr_array) -> sp.csr_array:
+    """The entries off the diagonal."""
+    coo = matrix.tocoo()
+    keep = coo.row != coo.col
+    return sp.coo_array((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=matrix.shape).tocsr()
+
+
 def _normalize(matrix: sp.csr_array, name: str) -> sp.csr_array:
     if name == "none":
         return matrix
@@ -166,16 +174,23 @@ class Adjacency:
             raise InputError(f"The normalisation must be one of {NORMALIZATIONS}. Got {name!r} instead.")
         if name == "none":
             return self.matrix
+        return self.derived(name, lambda matrix: _normalize(matrix, name), symmetric=name == "symmetric")
+
+    def derived(
+        self, name: str, make: Callable[[sp.csr_array], sp.csr_array], *, symmetric: bool = True
+    ) -> SparseMatrix:
+        """What ``make`` makes of the matrix in float64, kept under a name; ``symmetric``: it is where A is."""
         if name not in self._forms:
-            wide = self.matrix.to_scipy().astype(np.float64)
-            symmetric = self.matrix.is_symmetric and name == "symmetric"
-            form = SparseMatrix.from_scipy(_normalize(wide, name), self.matrix.dtype, symmetric=symmetric)
+            made = make(self.matrix.to_scipy().astype(np.float64))
+            form = SparseMatrix.from_scipy(made, self.matrix.dtype, symmetric=symmetric and self.matrix.is_symmetric)
             self._forms[name] = form.to(device=self.matrix.device)
         return self._forms[name]
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Adjacency:
         """A copy elsewhere. Forms are moved along; in another precision they are made anew."""
         matrix = self.matrix.to(device=device, dtype=dtype)
+        if matrix.csr is self.matrix.csr:
+            return self
         keep = matrix.dtype == self.matrix.dtype
         return Adjacency(matrix, {k: v.to(device=device) for k, v in self._forms.items()} if keep else {})
 

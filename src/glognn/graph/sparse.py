@@ -85,6 +85,12 @@ class SparseMatrix:
     def device(self) -> torch.device:
         return self.csr.device
 
+    def entries(self) -> tuple[Tensor, Tensor]:
+        """Row and column of every stored value, in the order of the values."""
+        rows = torch.arange(self.shape[0], device=self.device)
+        rows = torch.repeat_interleave(rows, self.csr.crow_indices().diff().to(torch.int64))
+        return rows, self.csr.col_indices().to(torch.int64)
+
     @property
     def transpose(self) -> SparseMatrix:
         return SparseMatrix(self.csr_transposed, self.csr)

@@ -464,12 +464,110 @@ class DirGNNConfig(ModelConfig):
         return sizes.feature_bytes() + matrices * sizes.adjacency_bytes(loops=False)
 
 
+class H2GCNConfig(ModelConfig):
+    title = "H2GCN"
+    name = "h2gcn"
+    summary = "Neighbours at distance 1 and 2 kept apart, all rounds side by side"
+    paper = "Zhu et al., NeurIPS 2020"
+    implementation = "glognn.models.h2gcn:H2GCN"
+
+    num_rounds: int = integer(
+        2,
+        "How often neighbours are gathered; each round doubles the width (the paper's H2GCN-1 and -2).",
+        low=1,
+        high=4,
+    )
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
+class GPRGNNConfig(ModelConfig):
+    title = "GPR-GNN"
+    name = "gprgnn"
+    summary = "A network on the features, spread by PageRank with learned weights"
+    paper = "Chien et al., ICLR 2021"
+    implementation = "glognn.models.gprgnn:GPRGNN"
+
+    num_hops: int = integer(10, "Steps of the PageRank.", low=1, high=64)
+    restart: float = real(
+        0.5,
+        "Restart probability of the PageRank that the learned weights start from (released code: 0.1).",
+        low=0,
+        high=1,
+    )
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    propagation_dropout: float = real(
+        0.5, "Share of class scores zeroed in training before they are spread.", low=0, high=1, high_open=True
+    )
+
+
+class GGCNConfig(ModelConfig):
+    title = "GGCN"
+    name = "ggcn"
+    summary = "Signed messages by similarity, corrected for degrees, decaying with depth"
+    paper = "Yan et al., ICDM 2022"
+    implementation = "glognn.models.ggcn:GGCN"
+
+    num_layers: int = integer(2, "Layers.", low=2, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    decay_rate: float = real(1.0, "How much the layers after the first count.", low=0)
+    decay_exponent: float = real(3.0, "How fast that shrinks from layer to layer.", low=0)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
+class ACMGCNConfig(ModelConfig):
+    title = "ACM-GCN"
+    name = "acmgcn"
+    summary = "Smoothed, sharpened and own features, mixed by each node as it needs"
+    paper = "Luan et al., NeurIPS 2022"
+    implementation = "glognn.models.acmgcn:ACMGCN"
+
+    num_layers: int = integer(2, "Layers.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
+class WRGATConfig(ModelConfig):
+    title = "WRGAT"
+    name = "wrgat"
+    summary = "Attention to neighbours and to nodes whose surroundings look alike"
+    paper = "Suresh et al., KDD 2021"
+    implementation = "glognn.models.wrgat:WRGAT"
+
+    num_layers: int = integer(2, "Layers.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    num_rings: int = integer(
+        2, "Up to which distance surroundings are compared; each distance is a relation.", low=0, high=16
+    )
+    num_similar: int = integer(
+        0, "About how many nodes each node is compared with; 0 takes 2 log2(nodes), as published.", low=0
+    )
+    similarity: str = choice(
+        "plain",
+        "Weight of an edge between nodes at structural distance f: 'plain' is exp(-f); 'share' is that over the "
+        "node's sum, as in the released code.",
+        ("plain", "share"),
+    )
+    aggregation: str = choice(
+        "sum",
+        "Messages within a relation are added up; 'mean' divides by their number, as in the released code.",
+        ("sum", "mean"),
+    )
+    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
 MODELS: dict[str, type[ModelConfig]] = {
     config.name: config
     for config in (
         GloGNNPlusPlusConfig,
         GloGNNConfig,
         LINKXConfig,
+        ACMGCNConfig,
+        GGCNConfig,
+        GPRGNNConfig,
+        WRGATConfig,
+        H2GCNConfig,
         DirGNNConfig,
         PolynormerConfig,
         SGFormerConfig,

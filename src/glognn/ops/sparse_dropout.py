@@ -1,0 +1,40 @@
+"""Dropout of the entries of a constant matrix, within the product that reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from glognn.graph.sparse import Matrix, SparseMatrix
+from glognn.ops.edges import EdgePattern, edge_sum
+from glognn.ops.products import matmul
+
+
+@dataclass(frozen=True, eq=False)
+class DroppableMatrix:
+    """A sparse matrix with its values apart from their places."""
+
+    matrix: SparseMatrix
+    pattern: EdgePattern
+    values: Tensor
+
+
+def droppable(matrix: Matrix) -> Tensor | DroppableMatrix:
+    """A matrix as :func:`dropout_matmul` takes it; made once."""
+    if isinstance(matrix, Tensor):
+        return matrix
+    return DroppableMatrix(matrix, EdgePattern.of(matrix), matrix.csr.values())
+
+
+def dropout_matmul(matrix: Tensor | DroppableMatrix, dense: Tensor, p: float, training: bool) -> Tensor:
+    """``dropout(matrix) @ dense``: in training each entry is zeroed with probability p, the others scaled up.
+
+    Of a sparse matrix only the stored entries are drawn, in O(nnz): the others are zero anyhow.
+    """
+    if isinstance(matrix, Tensor):
+        return F.dropout(matrix, p, training) @ dense
+    if not training or p == 0:
+        return matmul(matrix.matrix, dense)
+    return edge_sum(matrix.pattern, F.dropout(matrix.values, p), dense)
