@@ -86,7 +86,9 @@ def test_a_study_is_done_resumed_and_gives_settings(tmp_path: Path) -> None:
     assert config.training.learning_rate == pytest.approx(chosen["learning_rate"])
     assert config.model.hidden_channels == 8
     assert config.splits == "all"
-    assert "Chosen on validation" in path.read_text()
+    tuned = tomllib.loads(path.read_text())["tuned"]
+    assert tuned["validation"] == pytest.approx(100 * best.value, abs=1e-3)
+    assert tuned["trials"] == 6
     assert "test" not in json.dumps([trial.user_attrs for trial in study.trials])
     pictures = plot_study(study, tmp_path, "accuracy")
     assert sorted(path.name for path in pictures) == ["importance.png", "importance.svg", "slices.png", "slices.svg"]

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from glognn.data import structure as cached
 from glognn.graph.structure import similar_nodes, undirected_pattern
-from tests.reference import baselines
+from tests.reference import handwritten
 
 
 def random_adjacency(num_nodes: int, num_edges: int, seed: int = 0) -> sp.csr_array:
@@ -30,7 +30,7 @@ def test_distances_equal_the_definition(threads: int, monkeypatch: pytest.Monkey
     assert found.pairs.shape == (2, 40 * 39 // 2)
     assert len({frozenset(pair) for pair in found.pairs.T.tolist()}) == found.pairs.shape[1]
     dense = matrix.toarray()
-    wanted = [baselines.structural_distances(dense, u, v, 3) for u, v in found.pairs.T.tolist()]
+    wanted = [handwritten.structural_distances(dense, u, v, 3) for u, v in found.pairs.T.tolist()]
     np.testing.assert_allclose(found.distances, np.array(wanted).T, rtol=1e-5, atol=1e-5)
     assert np.isinf(found.distances).any()
     assert (found.distances[:, np.isfinite(found.distances[-1])][-1] > 0).any()
