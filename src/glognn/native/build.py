@@ -75,6 +75,12 @@ def _compile(compiler: list[str], level: str) -> Path:
     return path
 
 
+def remove() -> None:
+    """Delete what an earlier build left."""
+    for level in LEVELS:
+        library_path(level).unlink(missing_ok=True)
+
+
 def main() -> None:
     try:
         for path in build():

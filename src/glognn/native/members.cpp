@@ -23,6 +23,9 @@
 #include <thread>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -214,7 +217,9 @@ struct FlushTiny {
 #endif
 };
 
-// Zeroed floats on a 64-byte boundary.
+constexpr size_t HUGE_PAGE = 2 << 20;
+
+// Zeroed floats on a 64-byte boundary, in huge pages where there are enough of them.
 struct Buffer {
     float* data = nullptr;
     Buffer() = default;
@@ -225,9 +230,13 @@ struct Buffer {
     ~Buffer() { std::free(data); }
     void resize(size_t count) {
         std::free(data);
-        const size_t bytes = (count * sizeof(float) + 4095) / 4096 * 4096 + 4096;
-        data = static_cast<float*>(std::aligned_alloc(4096, bytes));
+        const size_t page = count * sizeof(float) < HUGE_PAGE ? 4096 : HUGE_PAGE;
+        const size_t bytes = (count * sizeof(float) + page - 1) / page * page + (page == 4096 ? page : 0);
+        data = static_cast<float*>(std::aligned_alloc(page, bytes));
         if (!data) throw std::bad_alloc();
+#if defined(__linux__)
+        if (page == HUGE_PAGE) madvise(data, bytes, MADV_HUGEPAGE);
+#endif
         std::memset(data, 0, bytes);
     }
     operator float*() { return data; }
@@ -319,27 +328,49 @@ struct Blocks {
 // summed apart, whatever P is.
 template <int P, class Row>
 INLINE void multiply(const Matrix& m, const float* source, int64_t stride, Row&& row) {
-    for (int64_t i = 0; i < m.rows; ++i) {
+    const int32_t *const starts = m.starts, *const indices = m.indices;
+    const float* const values = m.values;
+    const int64_t rows = m.rows;
+    int32_t e = starts[0];
+    for (int64_t i = 0; i < rows; ++i) {
         Vector even[P], odd[P];
         for (int p = 0; p < P; ++p) even[p] = odd[p] = splat(0);
-        int32_t e = m.starts[i];
-        const int32_t end = m.starts[i + 1];
+        const int32_t end = starts[i + 1];
         for (; e + 1 < end; e += 2) {
-            const float* a = source + m.indices[e] * stride;
-            const float* b = source + m.indices[e + 1] * stride;
-            const Vector x = splat(m.values[e]), y = splat(m.values[e + 1]);
+            const float* a = source + indices[e] * stride;
+            const float* b = source + indices[e + 1] * stride;
+            const Vector x = splat(values[e]), y = splat(values[e + 1]);
             for (int p = 0; p < P; ++p) {
                 even[p] += x * load(a + p * LANES);
                 odd[p] += y * load(b + p * LANES);
             }
         }
         if (e < end) {
-            const float* a = source + m.indices[e] * stride;
-            const Vector x = splat(m.values[e]);
+            const float* a = source + indices[e] * stride;
+            const Vector x = splat(values[e]);
             for (int p = 0; p < P; ++p) even[p] += x * load(a + p * LANES);
+            ++e;
         }
         for (int p = 0; p < P; ++p) even[p] += odd[p];
         row(i, even);
+    }
+}
+
+// target[j] += value * row(i) for every entry (i, j), with P vectors per row: the product with the transpose, column by
+// column. Better than gathering while the target is small.
+template <int P, class Row>
+INLINE void spread(const Matrix& m, float* target, int64_t stride, Row&& row) {
+    const int32_t *const starts = m.starts, *const indices = m.indices;
+    const float* const values = m.values;
+    const int64_t rows = m.rows;
+    for (int64_t i = 0; i < rows; ++i) {
+        Vector each[P];
+        row(i, each);
+        for (int32_t e = starts[i]; e < starts[i + 1]; ++e) {
+            float* out = target + indices[e] * stride;
+            const Vector x = splat(values[e]);
+            for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + x * each[p]);
+        }
     }
 }
 
@@ -531,11 +562,13 @@ struct Slot {
     bool training;
 };
 
+constexpr int AHEAD = 4;         // rows of weights and moments fetched before they are needed
 constexpr int BLOCK_ROWS = 256;  // rows summed in float32 before the sum moves to float64
 
 struct Scratch {
     Buffer reach, reach_other, gradient, gradient_initial, gradient_q, spare;
     Buffer head, columns;  // gradients of the head (classes x stride) and of the hidden bias
+    Buffer hidden;         // those of the next step, while the gradients of this one are read
     Buffer partial;        // gradient of input weights, when a product runs in several blocks
 };
 
@@ -554,6 +587,7 @@ struct Group {
     std::vector<uint16_t> train_bits, label_bits;  // rows x training vectors
 
     Group(Engine& engine, int first, int count);
+    void encode();
     void forward(Scratch&);
     void step(Scratch&, double* losses);
 
@@ -629,6 +663,7 @@ struct Engine {
     int64_t n, stride, width;  // width: vectors in a row of hidden values
     int c;
     Blocks features, features_transposed, adjacency, adjacency_transposed;
+    bool spreading;                            // whether hidden values are built column by column, within the update
     std::vector<Buffer> hidden;                // before the nonlinearity; its gradient during a step
     std::vector<std::vector<uint16_t>> masks;  // kept hidden values, for the next step
     std::vector<Scratch> scratch;
@@ -641,6 +676,7 @@ struct Engine {
     float* first(int b) { return problem.first + b * layout.total; }
     float* second(int b) { return problem.second + b * layout.total; }
 
+    void start_hidden(int b, float* target);
     void encode(int b);
     template <int N> void head(int b, float* embedding, int64_t row, int training, int evaluation);
     template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
@@ -666,52 +702,50 @@ struct Engine {
 #endif
 
 #define BY_VECTORS(count, call) \
-    switch (count) {            \
-        case 1: call(1); break; \
-        case 2: call(2); break; \
-        case 3: call(3); break; \
-        case 4: call(4); break; \
-        default: break;         \
+    if (count == 1) {           \
+        call(1);                \
+    } else {                    \
+        call(2);                \
     }
 
 // ---------------------------------------------------------------------------------------------------- encoder
 
+// Every row of the hidden values is at first the weighted sum of the biases.
+void Engine::start_hidden(int b, float* target) {
+    const float* w = weights(b);
+    const float alpha = static_cast<float>(settings[b].alpha), rest = static_cast<float>(1 - settings[b].alpha);
+    for (int64_t t = 0; t < stride; t += LANES) {
+        Vector bias = splat(0);
+        if (problem.uses_features) bias += rest * load(w + layout.features_bias + t);
+        if (problem.uses_adjacency) bias += alpha * load(w + layout.adjacency_bias + t);
+        for (int64_t i = 0; i < n; ++i) store(target + i * stride + t, bias);
+    }
+}
+
 // hidden = w_X (X W_X + b_X) + w_A (A W_A + b_A), before the nonlinearity.
 void Engine::encode(int b) {
     const float* w = weights(b);
-    const float alpha = static_cast<float>(settings[b].alpha), rest = static_cast<float>(1 - settings[b].alpha);
     float* target = hidden[b];
-    bool begun = false;
-    const auto add = [&](const Blocks& blocks, const float* source, float share) {
-        for (const Matrix& part : blocks.parts) {
-            by_columns(width, [&](auto count, int64_t from) {
-                constexpr int P = decltype(count)::value;
-                const int64_t offset = from * LANES;
-                const Vector times = splat(share);
-                if (begun) {
+    start_hidden(b, target);
+    const auto add = [&](const Blocks& blocks, const Matrix& transposed, const float* source, double share) {
+        const Vector times = splat(static_cast<float>(share));
+        by_columns(width, [&](auto count, int64_t from) {
+            constexpr int P = decltype(count)::value;
+            const int64_t offset = from * LANES;
+            if (spreading)
+                spread<P>(transposed, target + offset, stride, [&](int64_t i, Vector* each) {
+                    for (int p = 0; p < P; ++p) each[p] = times * load(source + i * stride + offset + p * LANES);
+                });
+            else
+                for (const Matrix& part : blocks.parts)
                     multiply<P>(part, source + offset, stride, [&](int64_t i, const Vector* total) {
                         float* out = target + i * stride + offset;
                         for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + times * total[p]);
                     });
-                    return;
-                }
-                Vector bias[P];
-                for (int p = 0; p < P; ++p) {
-                    bias[p] = splat(0);
-                    const int64_t place = offset + p * LANES;
-                    if (problem.uses_features) bias[p] += rest * load(w + layout.features_bias + place);
-                    if (problem.uses_adjacency) bias[p] += alpha * load(w + layout.adjacency_bias + place);
-                }
-                multiply<P>(part, source + offset, stride, [&](int64_t i, const Vector* total) {
-                    float* out = target + i * stride + offset;
-                    for (int p = 0; p < P; ++p) store(out + p * LANES, bias[p] + times * total[p]);
-                });
-            });
-            begun = true;
-        }
+        });
     };
-    if (problem.uses_features) add(features, w + layout.features, rest);
-    if (problem.uses_adjacency) add(adjacency, w + layout.adjacency, alpha);
+    if (problem.uses_features) add(features, problem.features_transposed, w + layout.features, 1 - settings[b].alpha);
+    if (problem.uses_adjacency) add(adjacency, problem.adjacency_transposed, w + layout.adjacency, settings[b].alpha);
 }
 
 // The initial embedding into the slots `training` and `evaluation` (lanes; equal without dropout) of a group's rows.
@@ -832,34 +866,48 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
     for (int j = 0; j < C; ++j) bias[j] = static_cast<float>(bias_total[j]);
 }
 
-// Gradient and update of the input weights, row by row: the gradient never leaves the registers.
+// Gradient and update of the input weights, row by row: the gradient never leaves the registers. A small graph's hidden
+// values of the next step are made on the way, while the new row is at hand.
 void Engine::update_inputs(int b, const Adam& adam, Scratch& scratch) {
     const float* gradient = hidden[b];
+    float* next = scratch.hidden;
+    if (spreading) start_hidden(b, next);
     const auto update = [&](const Blocks& blocks, int64_t offset, double share) {
         const Vector times = splat(static_cast<float>(share));
         float *w = weights(b) + offset, *m = first(b) + offset, *v = second(b) + offset;
         const size_t last = blocks.parts.size() - 1;
-        for (size_t part = 0; part <= last; ++part) {
-            by_columns(width, [&](auto count, int64_t from) {
-                constexpr int P = decltype(count)::value;
-                const int64_t shift = from * LANES;
-                float* sums = scratch.partial;
+        by_columns(width, [&](auto count, int64_t from) {
+            constexpr int P = decltype(count)::value;
+            const int64_t shift = from * LANES;
+            float* sums = scratch.partial;
+            for (size_t part = 0; part < last; ++part)
                 multiply<P>(blocks.parts[part], gradient + shift, stride, [&](int64_t i, const Vector* total) {
-                    const int64_t place = i * stride + shift;
-                    for (int p = 0; p < P; ++p) {
-                        const int64_t at = place + p * LANES;
-                        const Vector all = part ? load(sums + at) + total[p] : total[p];
-                        if (part < last)
-                            store(sums + at, all);
-                        else
-                            adam.update(w + at, m + at, v + at, all * times);
-                    }
+                    float* out = sums + i * stride + shift;
+                    for (int p = 0; p < P; ++p)
+                        store(out + p * LANES, part ? load(out + p * LANES) + total[p] : total[p]);
                 });
+            const Matrix& matrix = blocks.parts[last];
+            multiply<P>(matrix, gradient + shift, stride, [&](int64_t i, const Vector* total) {
+                const int64_t place = i * stride + shift;
+                Vector row[P];
+                for (int p = 0; p < P; ++p) {
+                    const int64_t at = place + p * LANES;
+                    for (const float* array : {w, m, v}) __builtin_prefetch(array + at + AHEAD * stride, 1);
+                    const Vector all = last ? load(sums + at) + total[p] : total[p];
+                    row[p] = times * adam.update(w + at, m + at, v + at, all * times);
+                }
+                if (!spreading) return;
+                for (int32_t e = matrix.starts[i]; e < matrix.starts[i + 1]; ++e) {
+                    float* out = next + matrix.indices[e] * stride + shift;
+                    const Vector x = splat(matrix.values[e]);
+                    for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + x * row[p]);
+                }
             });
-        }
+        });
     };
     if (problem.uses_features) update(features_transposed, layout.features, 1 - settings[b].alpha);
     if (problem.uses_adjacency) update(adjacency_transposed, layout.adjacency, settings[b].alpha);
+    if (spreading) std::swap(hidden[b].data, scratch.hidden.data);
 }
 
 // ---------------------------------------------------------------------------------------------------- layers
@@ -1254,11 +1302,14 @@ void Group::layers_backward(Scratch& scratch, double* losses, double* hop_gradie
     for (int64_t k = 0; k < n * short_row; k += LANES) store(D0 + k, load(D0 + k) + load(D + k));
 }
 
+void Group::encode() {
+    for (int b = 0; b < count; ++b) engine.encode(first + b);
+}
+
 void Group::forward(Scratch& scratch) {
     const int per = engine.lanes.slots, c = engine.c;
     const int64_t n = engine.n, row = vectors * LANES;
     for (int b = 0; b < count; ++b) {
-        engine.encode(first + b);
         const Member& m = engine.settings[first + b];
         if (m.dropout > 0)
             draw_masks(m, engine.problem.steps[first + b] + 1, n * engine.width, engine.masks[first + b].data());
@@ -1299,7 +1350,6 @@ void Group::step(Scratch& scratch, double* losses) {
 #define CALL(C) engine.head_backward<C>(member, scratch.gradient_initial, training_vectors * LANES, slot, scratch, bias)
         BY_CLASSES(c, CALL)
 #undef CALL
-        engine.update_inputs(member, adam, scratch);
         float *w = engine.weights(member), *f = engine.first(member), *s = engine.second(member);
         const auto update = [&](int64_t at, Vector gradient) { adam.update(w + at, f + at, s + at, gradient); };
         for (int64_t k = 0; k < c * layout.stride; k += LANES) update(layout.head + k, load(scratch.head + k));
@@ -1309,6 +1359,7 @@ void Group::step(Scratch& scratch, double* losses) {
             if (problem.uses_adjacency) update(layout.adjacency_bias + k, column * static_cast<float>(m.alpha));
         }
         update(layout.head_bias, bias);
+        engine.update_inputs(member, adam, scratch);
         if (m.gamma == 1) continue;  // the layers are the identity: lambda and S have no gradient and no decay
         for (int64_t k = 0; k < hops; k += LANES) {
             Vector gradient = splat(0);
@@ -1326,10 +1377,9 @@ void Group::step(Scratch& scratch, double* losses) {
 
 // ---------------------------------------------------------------------------------------------------- all members
 
-int64_t setting(const char* name, int64_t usual) {
-    const char* text = std::getenv(name);
-    return text ? std::atoll(text) : usual;
-}
+constexpr int64_t CACHE_BYTES = 384 << 10;  // of the dense factor that one block of a sparse product reads
+constexpr int64_t SPREAD_BYTES = 96 << 10;  // hidden values of a member, up to which they are built column by column
+constexpr int GROUP_VECTORS = 2;            // in a row of a group, evaluation included: the buffers stay in the cache
 
 Engine::Engine(const Problem& given)
     : problem(given),
@@ -1341,7 +1391,8 @@ Engine::Engine(const Problem& given)
       width(layout.stride / LANES),
       c(static_cast<int>(given.classes)),
       pool(static_cast<int>(std::max<int64_t>(given.threads, 1))) {
-    const int64_t row_bytes = std::min<int64_t>(width, 4) * LANES * 4, cache = setting("GLOGNN_BLOCK", 768) << 10;
+    const int64_t row_bytes = std::min<int64_t>(width, 4) * LANES * 4, cache = CACHE_BYTES;
+    spreading = n * stride * 4 <= SPREAD_BYTES;
     if (problem.uses_features) {
         features.build(problem.features, row_bytes, cache);
         features_transposed.build(problem.features_transposed, row_bytes, cache);
@@ -1358,8 +1409,7 @@ Engine::Engine(const Problem& given)
         dropping = dropping || settings[b].dropout > 0;
     }
     const int threads = static_cast<int>(std::max<int64_t>(given.threads, 1));
-    int64_t vectors = setting("GLOGNN_VECTORS", 4);
-    int most = static_cast<int>(vectors) * lanes.slots;
+    int most = GROUP_VECTORS * lanes.slots;
     if (dropping) most = std::max(most / 2, 1);
     most = std::min(most, std::max((members + threads - 1) / threads, 1));
     groups.reserve((members + most - 1) / most);
@@ -1377,18 +1427,23 @@ Engine::Engine(const Problem& given)
             buffer->resize(values);
         s.head.resize(c * stride);
         s.columns.resize(stride);
+        s.hidden.resize(spreading ? n * stride : 0);
         s.partial.resize(cut ? inputs * stride : 0);
     }
 }
 
 void Engine::forward() {
-    const std::function<void(int, int)> task = [this](int worker, int g) { groups[g].forward(scratch[worker]); };
+    const std::function<void(int, int)> task = [this](int worker, int g) {
+        groups[g].encode();
+        groups[g].forward(scratch[worker]);
+    };
     pool.run(static_cast<int>(groups.size()), task);
 }
 
 void Engine::step(double* losses) {
     const std::function<void(int, int)> task = [this, losses](int worker, int g) {
         groups[g].step(scratch[worker], losses);
+        if (!spreading) groups[g].encode();
         groups[g].forward(scratch[worker]);
     };
     pool.run(static_cast<int>(groups.size()), task);

@@ -9,6 +9,8 @@ probability in steps of 2^-16).
 from __future__ import annotations
 
 import ctypes
+import math
+import mmap
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,6 +35,7 @@ MAX_CLASSES = 16
 """A member's columns must fit one vector."""
 
 _LANES = 16
+_HUGE_PAGE = 2**21
 
 
 class NativeMembers:
@@ -256,11 +259,17 @@ def _padded(count: int) -> int:
 
 
 def _zeros(*shape: int) -> Tensor:
-    return torch.zeros(shape, dtype=torch.float32)
+    """Zeros in huge pages, where the system has them and they are worth it: rows are read in any order."""
+    count = math.prod(shape)
+    if not hasattr(mmap, "MADV_HUGEPAGE") or count * 4 < _HUGE_PAGE:
+        return torch.zeros(shape)
+    memory = mmap.mmap(-1, (count * 4 // _HUGE_PAGE + 2) * _HUGE_PAGE)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    return torch.frombuffer(memory, dtype=torch.float32, count=count).view(shape)
 
 
 def _copied(tensor: Tensor) -> Tensor:
-    return tensor.clone(memory_format=torch.contiguous_format)
+    return _zeros(*tensor.shape).copy_(tensor)
 
 
 def _common(model: GloGNN) -> tuple[Any, ...]:
