@@ -2,8 +2,8 @@
 
     python benchmarks/native.py [--data-mirror DIR] [--datasets texas ...] [--loop]
 
-One member and ten (one for each split), 1 thread, in processor time, so that other processes disturb little; with --loop
-beside the training loop's own epochs.
+One member and ten (one for each split), 1 thread, in processor time, so that other processes disturb little; with
+--loop beside the training loop's own epochs.
 """
 
 from __future__ import annotations
