@@ -4,11 +4,11 @@
 // layers fused at the hidden one. The interface is plain C and uses no header of Python or torch; all parameters and
 // moments belong to the caller. One file, compiled once for each level of vector instructions.
 //
-// Layout. Everything is stored in rows of 16-float vectors. The encoder runs member after member: hidden values and
-// weights have rows of `hidden` floats rounded up to 16. The closed-form layers run on members side by side: a vector
-// holds the c columns of 16 / c members ("slots"), so that hops, Gram matrices and c x c products fill it. A member with
-// dropout has a second slot for its evaluation, which needs the same weights as the next step. Lanes never mix members,
-// and every sum has one order: a member's bits do not depend on its neighbours or on the number of threads.
+// Layout. Everything is stored in vectors of 16 floats. The encoder runs member after member: its hidden values and input
+// weights lie in panels of 16 columns. The closed-form layers run on members side by side: a vector holds the c columns
+// of 16 / c members ("slots"), so that hops, Gram matrices and c x c products fill it. A member with dropout has a second
+// slot for its evaluation, which needs the same weights as the next step. Lanes never mix members, and every sum has one
+// order: a member's bits do not depend on its neighbours or on the number of threads.
 
 #include <atomic>
 #include <cmath>
@@ -35,7 +35,7 @@
 
 namespace {
 
-// ---------------------------------------------------------------------------------------------------- vectors
+// ---------------------------------------------------------------------------------------------- vectors
 
 constexpr int LANES = 16;
 typedef float Vector __attribute__((vector_size(64), may_alias));
@@ -114,7 +114,8 @@ INLINE Vector sums(const Vector* v) {
         a[k] = _mm512_add_ps(_mm512_unpacklo_ps((__m512)v[2 * k], (__m512)v[2 * k + 1]),
                              _mm512_unpackhi_ps((__m512)v[2 * k], (__m512)v[2 * k + 1]));
     for (int k = 0; k < 4; ++k)
-        b[k] = _mm512_add_ps(_mm512_shuffle_ps(a[2 * k], a[2 * k + 1], 0x44), _mm512_shuffle_ps(a[2 * k], a[2 * k + 1], 0xEE));
+        b[k] = _mm512_add_ps(_mm512_shuffle_ps(a[2 * k], a[2 * k + 1], 0x44),
+                             _mm512_shuffle_ps(a[2 * k], a[2 * k + 1], 0xEE));
     for (int k = 0; k < 2; ++k)
         c[k] = _mm512_add_ps(_mm512_shuffle_f32x4(b[2 * k], b[2 * k + 1], 0x88),
                              _mm512_shuffle_f32x4(b[2 * k], b[2 * k + 1], 0xDD));
@@ -242,7 +243,7 @@ struct Buffer {
     operator float*() { return data; }
 };
 
-// ---------------------------------------------------------------------------------------------------- interface
+// ---------------------------------------------------------------------------------------------- interface
 
 struct Matrix {  // compressed rows, as torch stores them
     int64_t rows, columns;
@@ -273,7 +274,8 @@ struct Problem {
 
 constexpr int MAX_CLASSES = LANES;
 
-// Where a member's parameters lie. Rows of the input weights are padded to whole vectors, with zeros that stay zero.
+// Where a member's parameters lie. Input weights are stored in panels of 16 columns, rows of the head (transposed) one
+// after the other; both are padded with zeros, which stay zero.
 struct Layout {
     int64_t stride, features, adjacency, head, features_bias, adjacency_bias, head_bias, hops, scale, total;
     explicit Layout(const Problem& p) {
@@ -290,7 +292,7 @@ struct Layout {
     }
 };
 
-// ---------------------------------------------------------------------------------------------------- sparse products
+// ---------------------------------------------------------------------------------------------- sparse products
 
 // A matrix cut into blocks of columns, so that the rows of the dense factor that a block reads stay in the cache.
 struct Blocks {
@@ -324,10 +326,10 @@ struct Blocks {
     }
 };
 
-// Calls row(i, sum over entries (i, j) of value * source[j]) with P vectors per row. Entries at even and odd places are
-// summed apart, whatever P is.
+// Calls row(i, sum over entries (i, j) of value * source[j]) with P vectors per row: rows of the source are `stride`
+// floats apart, the vectors of a row `step`. Entries at even and odd places are summed apart, whatever P is.
 template <int P, class Row>
-INLINE void multiply(const Matrix& m, const float* source, int64_t stride, Row&& row) {
+INLINE void multiply(const Matrix& m, const float* source, int64_t stride, int64_t step, Row&& row) {
     const int32_t *const starts = m.starts, *const indices = m.indices;
     const float* const values = m.values;
     const int64_t rows = m.rows;
@@ -341,14 +343,14 @@ INLINE void multiply(const Matrix& m, const float* source, int64_t stride, Row&&
             const float* b = source + indices[e + 1] * stride;
             const Vector x = splat(values[e]), y = splat(values[e + 1]);
             for (int p = 0; p < P; ++p) {
-                even[p] += x * load(a + p * LANES);
-                odd[p] += y * load(b + p * LANES);
+                even[p] += x * load(a + p * step);
+                odd[p] += y * load(b + p * step);
             }
         }
         if (e < end) {
             const float* a = source + indices[e] * stride;
             const Vector x = splat(values[e]);
-            for (int p = 0; p < P; ++p) even[p] += x * load(a + p * LANES);
+            for (int p = 0; p < P; ++p) even[p] += x * load(a + p * step);
             ++e;
         }
         for (int p = 0; p < P; ++p) even[p] += odd[p];
@@ -356,41 +358,21 @@ INLINE void multiply(const Matrix& m, const float* source, int64_t stride, Row&&
     }
 }
 
-// target[j] += value * row(i) for every entry (i, j), with P vectors per row: the product with the transpose, column by
-// column. Better than gathering while the target is small.
-template <int P, class Row>
-INLINE void spread(const Matrix& m, float* target, int64_t stride, Row&& row) {
-    const int32_t *const starts = m.starts, *const indices = m.indices;
-    const float* const values = m.values;
-    const int64_t rows = m.rows;
-    for (int64_t i = 0; i < rows; ++i) {
-        Vector each[P];
-        row(i, each);
-        for (int32_t e = starts[i]; e < starts[i + 1]; ++e) {
-            float* out = target + indices[e] * stride;
-            const Vector x = splat(values[e]);
-            for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + x * each[p]);
-        }
-    }
-}
-
-// Calls body(integral constant P, first vector) for the vectors of a row, at most four at a time.
 template <int P>
 using Count = std::integral_constant<int, P>;
 
+constexpr int TOGETHER = 4;  // panels in one pass over the entries of a matrix
+
+// Calls body(integral constant P, first panel) for all panels, up to four at a time.
 template <class Body>
-INLINE void by_columns(int64_t vectors, Body&& body) {
+INLINE void by_panels(int64_t panels, Body&& body) {
     int64_t done = 0;
-    for (; vectors - done >= 4; done += 4) body(Count<4>(), done);
-    switch (vectors - done) {
-        case 3: body(Count<3>(), done); break;
-        case 2: body(Count<2>(), done); break;
-        case 1: body(Count<1>(), done); break;
-        default: break;
-    }
+    for (; panels - done >= TOGETHER; done += TOGETHER) body(Count<TOGETHER>(), done);
+    for (; panels - done >= 2; done += 2) body(Count<2>(), done);
+    for (; panels - done >= 1; ++done) body(Count<1>(), done);
 }
 
-// ---------------------------------------------------------------------------------------------------- optimiser
+// ---------------------------------------------------------------------------------------------- optimiser
 
 struct Adam {
     static constexpr double BETA1 = 0.9, BETA2 = 0.999;
@@ -419,7 +401,7 @@ struct Adam {
     }
 };
 
-// ---------------------------------------------------------------------------------------------------- dropout
+// ---------------------------------------------------------------------------------------------- dropout
 
 // xoshiro128++ in 16 lanes, started anew for each step of each member: (seed, step) is its whole state.
 struct Stream {
@@ -470,7 +452,7 @@ void draw_masks(const Member& s, int64_t step, int64_t count, uint16_t* masks) {
     if (k < count) masks[k] = static_cast<uint16_t>(below(stream.next() & 0xFFFFu, limit));
 }
 
-// ---------------------------------------------------------------------------------------------------- c x c algebra
+// ---------------------------------------------------------------------------------------------- c x c algebra
 
 struct Square {  // c x c in float64, row by row
     double a[MAX_CLASSES * MAX_CLASSES];
@@ -522,7 +504,7 @@ void invert(int c, const double* a, double* inverse) {
         }
 }
 
-// ---------------------------------------------------------------------------------------------------- slots of a vector
+// ---------------------------------------------------------------------------------------------- slots of a vector
 
 // Which lane belongs to which column of which slot, for c columns.
 struct Lanes {
@@ -562,13 +544,11 @@ struct Slot {
     bool training;
 };
 
-constexpr int AHEAD = 4;         // rows of weights and moments fetched before they are needed
 constexpr int BLOCK_ROWS = 256;  // rows summed in float32 before the sum moves to float64
 
 struct Scratch {
     Buffer reach, reach_other, gradient, gradient_initial, gradient_q, spare;
     Buffer head, columns;  // gradients of the head (classes x stride) and of the hidden bias
-    Buffer hidden;         // those of the next step, while the gradients of this one are read
     Buffer partial;        // gradient of input weights, when a product runs in several blocks
 };
 
@@ -663,7 +643,6 @@ struct Engine {
     int64_t n, stride, width;  // width: vectors in a row of hidden values
     int c;
     Blocks features, features_transposed, adjacency, adjacency_transposed;
-    bool spreading;                            // whether hidden values are built column by column, within the update
     std::vector<Buffer> hidden;                // before the nonlinearity; its gradient during a step
     std::vector<std::vector<uint16_t>> masks;  // kept hidden values, for the next step
     std::vector<Scratch> scratch;
@@ -676,10 +655,11 @@ struct Engine {
     float* first(int b) { return problem.first + b * layout.total; }
     float* second(int b) { return problem.second + b * layout.total; }
 
-    void start_hidden(int b, float* target);
+    template <int P> void encode(int b, int64_t panel);
     void encode(int b);
     template <int N> void head(int b, float* embedding, int64_t row, int training, int evaluation);
     template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
+    template <int P> void update_inputs(int b, int64_t panel, const Adam&, Scratch&);
     void update_inputs(int b, const Adam&, Scratch&);
     void forward();
     void step(double* losses);
@@ -708,44 +688,46 @@ struct Engine {
         call(2);                \
     }
 
-// ---------------------------------------------------------------------------------------------------- encoder
+// ---------------------------------------------------------------------------------------------- encoder
 
-// Every row of the hidden values is at first the weighted sum of the biases.
-void Engine::start_hidden(int b, float* target) {
+// hidden = w_X (X W_X + b_X) + w_A (A W_A + b_A), before the nonlinearity, in P panels.
+template <int P>
+void Engine::encode(int b, int64_t panel) {
     const float* w = weights(b);
-    const float alpha = static_cast<float>(settings[b].alpha), rest = static_cast<float>(1 - settings[b].alpha);
-    for (int64_t t = 0; t < stride; t += LANES) {
-        Vector bias = splat(0);
-        if (problem.uses_features) bias += rest * load(w + layout.features_bias + t);
-        if (problem.uses_adjacency) bias += alpha * load(w + layout.adjacency_bias + t);
-        for (int64_t i = 0; i < n; ++i) store(target + i * stride + t, bias);
+    const double alpha = settings[b].alpha;
+    const float share = static_cast<float>(alpha), rest = static_cast<float>(1 - alpha);
+    const int64_t step = n * LANES;
+    float* target = hidden[b] + panel * step;
+    Vector bias[P];
+    for (int p = 0; p < P; ++p) {
+        bias[p] = splat(0);
+        const int64_t place = (panel + p) * LANES;
+        if (problem.uses_features) bias[p] += rest * load(w + layout.features_bias + place);
+        if (problem.uses_adjacency) bias[p] += share * load(w + layout.adjacency_bias + place);
     }
-}
-
-// hidden = w_X (X W_X + b_X) + w_A (A W_A + b_A), before the nonlinearity.
-void Engine::encode(int b) {
-    const float* w = weights(b);
-    float* target = hidden[b];
-    start_hidden(b, target);
-    const auto add = [&](const Blocks& blocks, const Matrix& transposed, const float* source, double share) {
-        const Vector times = splat(static_cast<float>(share));
-        by_columns(width, [&](auto count, int64_t from) {
-            constexpr int P = decltype(count)::value;
-            const int64_t offset = from * LANES;
-            if (spreading)
-                spread<P>(transposed, target + offset, stride, [&](int64_t i, Vector* each) {
-                    for (int p = 0; p < P; ++p) each[p] = times * load(source + i * stride + offset + p * LANES);
+    bool begun = false;
+    const auto add = [&](const Blocks& blocks, const float* source, int64_t rows, float factor) {
+        const Vector times = splat(factor);
+        source += panel * rows * LANES;
+        for (const Matrix& part : blocks.parts) {
+            if (begun)
+                multiply<P>(part, source, LANES, rows * LANES, [&](int64_t i, const Vector* total) {
+                    float* out = target + i * LANES;
+                    for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + times * total[p]);
                 });
             else
-                for (const Matrix& part : blocks.parts)
-                    multiply<P>(part, source + offset, stride, [&](int64_t i, const Vector* total) {
-                        float* out = target + i * stride + offset;
-                        for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + times * total[p]);
-                    });
-        });
+                multiply<P>(part, source, LANES, rows * LANES, [&](int64_t i, const Vector* total) {
+                    for (int p = 0; p < P; ++p) store(target + i * LANES + p * step, bias[p] + times * total[p]);
+                });
+            begun = true;
+        }
     };
-    if (problem.uses_features) add(features, problem.features_transposed, w + layout.features, 1 - settings[b].alpha);
-    if (problem.uses_adjacency) add(adjacency, problem.adjacency_transposed, w + layout.adjacency, settings[b].alpha);
+    if (problem.uses_features) add(features, w + layout.features, problem.features.columns, rest);
+    if (problem.uses_adjacency) add(adjacency, w + layout.adjacency, n, share);
+}
+
+void Engine::encode(int b) {
+    by_panels(width, [&](auto count, int64_t panel) { encode<decltype(count)::value>(b, panel); });
 }
 
 // The initial embedding into the slots `training` and `evaluation` (lanes; equal without dropout) of a group's rows.
@@ -767,8 +749,8 @@ void Engine::head(int b, float* embedding, int64_t row, int training, int evalua
             if (PAIRS)
                 for (int j = 0; j < C; ++j) total[(8 + j) % LANES] = splat(0);
             for (int64_t t = 0; t < width; ++t) {
-                const Vector x = rectified(load(before + i * stride + t * LANES));
-                const Vector y = rectified(load(before + other * stride + t * LANES));
+                const Vector x = rectified(load(before + (t * n + i) * LANES));
+                const Vector y = rectified(load(before + (t * n + other) * LANES));
                 for (int j = 0; j < C; ++j) {
                     const Vector column = load(w + j * stride + t * LANES);
                     total[j] += x * column;
@@ -789,7 +771,7 @@ void Engine::head(int b, float* embedding, int64_t row, int training, int evalua
     for (int64_t i = 0; i < n; ++i) {
         for (int j = 0; j < C; ++j) total[j] = dropped[j] = splat(0);
         for (int64_t t = 0; t < width; ++t) {
-            const Vector x = rectified(load(before + i * stride + t * LANES));
+            const Vector x = rectified(load(before + (t * n + i) * LANES));
             const Vector y = chosen(kept[i * width + t], x * scale);
             for (int j = 0; j < C; ++j) {
                 const Vector column = load(w + j * stride + t * LANES);
@@ -839,7 +821,7 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
             }
             for (int64_t i = begin; i < end; ++i) {
                 const float* g = gradient + i * row + slot;
-                float* place = values + i * stride + t * LANES;
+                float* place = values + (t * n + i) * LANES;
                 const uint32_t bits = dropping ? kept[i * width + t] : 0xFFFFu;
                 const Vector before = load(place);
                 const Vector after = gated(before, bits, before);
@@ -866,51 +848,45 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
     for (int j = 0; j < C; ++j) bias[j] = static_cast<float>(bias_total[j]);
 }
 
-// Gradient and update of the input weights, row by row: the gradient never leaves the registers. A small graph's hidden
-// values of the next step are made on the way, while the new row is at hand.
-void Engine::update_inputs(int b, const Adam& adam, Scratch& scratch) {
-    const float* gradient = hidden[b];
-    float* next = scratch.hidden;
-    if (spreading) start_hidden(b, next);
-    const auto update = [&](const Blocks& blocks, int64_t offset, double share) {
+// Gradient and update of the input weights in P panels, row by row: the gradient never leaves the registers.
+template <int P>
+void Engine::update_inputs(int b, int64_t panel, const Adam& given, Scratch& scratch) {
+    const Adam adam = given;
+    const float* gradient = hidden[b] + panel * n * LANES;
+    const auto update = [&](const Blocks& blocks, int64_t offset, int64_t rows, double share) {
         const Vector times = splat(static_cast<float>(share));
-        float *w = weights(b) + offset, *m = first(b) + offset, *v = second(b) + offset;
+        const int64_t step = rows * LANES;
+        offset += panel * step;
+        float *const w = weights(b) + offset, *const m = first(b) + offset, *const v = second(b) + offset;
+        float* const sums = scratch.partial;
         const size_t last = blocks.parts.size() - 1;
-        by_columns(width, [&](auto count, int64_t from) {
-            constexpr int P = decltype(count)::value;
-            const int64_t shift = from * LANES;
-            float* sums = scratch.partial;
-            for (size_t part = 0; part < last; ++part)
-                multiply<P>(blocks.parts[part], gradient + shift, stride, [&](int64_t i, const Vector* total) {
-                    float* out = sums + i * stride + shift;
-                    for (int p = 0; p < P; ++p)
-                        store(out + p * LANES, part ? load(out + p * LANES) + total[p] : total[p]);
-                });
-            const Matrix& matrix = blocks.parts[last];
-            multiply<P>(matrix, gradient + shift, stride, [&](int64_t i, const Vector* total) {
-                const int64_t place = i * stride + shift;
-                Vector row[P];
-                for (int p = 0; p < P; ++p) {
-                    const int64_t at = place + p * LANES;
-                    for (const float* array : {w, m, v}) __builtin_prefetch(array + at + AHEAD * stride, 1);
-                    const Vector all = last ? load(sums + at) + total[p] : total[p];
-                    row[p] = times * adam.update(w + at, m + at, v + at, all * times);
-                }
-                if (!spreading) return;
-                for (int32_t e = matrix.starts[i]; e < matrix.starts[i + 1]; ++e) {
-                    float* out = next + matrix.indices[e] * stride + shift;
-                    const Vector x = splat(matrix.values[e]);
-                    for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + x * row[p]);
-                }
+        for (size_t part = 0; part < last; ++part)
+            multiply<P>(blocks.parts[part], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
+                float* out = sums + i * LANES;
+                for (int p = 0; p < P; ++p) store(out + p * step, part ? load(out + p * step) + total[p] : total[p]);
             });
+        multiply<P>(blocks.parts[last], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
+            for (int p = 0; p < P; ++p) {
+                const int64_t at = i * LANES + p * step;
+                const Vector all = last ? load(sums + at) + total[p] : total[p];
+                adam.update(w + at, m + at, v + at, all * times);
+            }
         });
     };
-    if (problem.uses_features) update(features_transposed, layout.features, 1 - settings[b].alpha);
-    if (problem.uses_adjacency) update(adjacency_transposed, layout.adjacency, settings[b].alpha);
-    if (spreading) std::swap(hidden[b].data, scratch.hidden.data);
+    if (problem.uses_features)
+        update(features_transposed, layout.features, problem.features.columns, 1 - settings[b].alpha);
+    if (problem.uses_adjacency) update(adjacency_transposed, layout.adjacency, n, settings[b].alpha);
 }
 
-// ---------------------------------------------------------------------------------------------------- layers
+// Some panels at a time: new weights are read again for the next hidden values while they are in the cache.
+void Engine::update_inputs(int b, const Adam& adam, Scratch& scratch) {
+    by_panels(width, [&](auto count, int64_t panel) {
+        update_inputs<decltype(count)::value>(b, panel, adam, scratch);
+        encode<decltype(count)::value>(b, panel);
+    });
+}
+
+// ---------------------------------------------------------------------------------------------- layers
 
 Group::Group(Engine& e, int first_member, int members) : engine(e), first(first_member), count(members) {
     const Problem& p = e.problem;
@@ -1017,7 +993,7 @@ void Group::hops_forward(Scratch& scratch, const float* Q, float* target) {
     for (int k = hops - 2; k >= 0; --k) {
         float* out = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
         for (int p = 0; p < P; ++p) here[p] = load(lane_hops + k * row + p * LANES);
-        multiply<P>(problem.adjacency, source, row, [&](int64_t i, const Vector* total) {
+        multiply<P>(problem.adjacency, source, row, LANES, [&](int64_t i, const Vector* total) {
             for (int p = 0; p < P; ++p)
                 store(out + i * row + p * LANES, total[p] * factor[p] + here[p] * load(Q + i * row + p * LANES));
         });
@@ -1025,7 +1001,7 @@ void Group::hops_forward(Scratch& scratch, const float* Q, float* target) {
         source = out;
     }
     for (int p = 0; p < P; ++p) factor[p] *= load(lane_beta2 + p * LANES);
-    multiply<P>(problem.adjacency, source, row, [&](int64_t i, const Vector* total) {
+    multiply<P>(problem.adjacency, source, row, LANES, [&](int64_t i, const Vector* total) {
         float* out = target + i * row;
         for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + factor[p] * total[p]);
     });
@@ -1053,7 +1029,7 @@ void Group::hops_backward(Scratch& scratch, const float* Q, double* lambda) {
                 part[p] = splat(0);
             }
         };
-        multiply<P>(problem.adjacency_transposed, source, SHORT, [&](int64_t i, const Vector* total) {
+        multiply<P>(problem.adjacency_transposed, source, SHORT, LANES, [&](int64_t i, const Vector* total) {
             float *out = target + i * SHORT, *sum = DQ + i * SHORT;
             for (int p = 0; p < P; ++p) {
                 store(out + p * LANES, total[p]);
@@ -1375,10 +1351,9 @@ void Group::step(Scratch& scratch, double* losses) {
     }
 }
 
-// ---------------------------------------------------------------------------------------------------- all members
+// ---------------------------------------------------------------------------------------------- all members
 
 constexpr int64_t CACHE_BYTES = 384 << 10;  // of the dense factor that one block of a sparse product reads
-constexpr int64_t SPREAD_BYTES = 96 << 10;  // hidden values of a member, up to which they are built column by column
 constexpr int GROUP_VECTORS = 2;            // in a row of a group, evaluation included: the buffers stay in the cache
 
 Engine::Engine(const Problem& given)
@@ -1391,8 +1366,8 @@ Engine::Engine(const Problem& given)
       width(layout.stride / LANES),
       c(static_cast<int>(given.classes)),
       pool(static_cast<int>(std::max<int64_t>(given.threads, 1))) {
-    const int64_t row_bytes = std::min<int64_t>(width, 4) * LANES * 4, cache = CACHE_BYTES;
-    spreading = n * stride * 4 <= SPREAD_BYTES;
+    const int64_t inputs = (problem.uses_features ? problem.features.columns : 0) + (problem.uses_adjacency ? n : 0);
+    const int64_t row_bytes = std::min<int64_t>(width, TOGETHER) * LANES * 4, cache = CACHE_BYTES;
     if (problem.uses_features) {
         features.build(problem.features, row_bytes, cache);
         features_transposed.build(problem.features_transposed, row_bytes, cache);
@@ -1420,15 +1395,13 @@ Engine::Engine(const Problem& given)
     }
     const size_t values = static_cast<size_t>(n) * widest * LANES;
     const bool cut = features_transposed.parts.size() > 1 || adjacency_transposed.parts.size() > 1;
-    const int64_t inputs = std::max(problem.uses_features ? problem.features.columns : 0, problem.uses_adjacency ? n : 0);
     scratch.resize(threads);
     for (Scratch& s : scratch) {
         for (Buffer* buffer : {&s.reach, &s.reach_other, &s.gradient, &s.gradient_initial, &s.gradient_q, &s.spare})
             buffer->resize(values);
         s.head.resize(c * stride);
         s.columns.resize(stride);
-        s.hidden.resize(spreading ? n * stride : 0);
-        s.partial.resize(cut ? inputs * stride : 0);
+        s.partial.resize(cut ? inputs * TOGETHER * LANES : 0);
     }
 }
 
@@ -1443,7 +1416,6 @@ void Engine::forward() {
 void Engine::step(double* losses) {
     const std::function<void(int, int)> task = [this, losses](int worker, int g) {
         groups[g].step(scratch[worker], losses);
-        if (!spreading) groups[g].encode();
         groups[g].forward(scratch[worker]);
     };
     pool.run(static_cast<int>(groups.size()), task);
@@ -1451,7 +1423,7 @@ void Engine::step(double* losses) {
 
 }  // namespace
 
-// ---------------------------------------------------------------------------------------------------- the C interface
+// ---------------------------------------------------------------------------------------------- the C interface
 
 // Which instructions this machine has: 2 AVX-512, 1 AVX2 with FMA, 0 neither or not x86.
 API int glognn_level() {
@@ -1472,8 +1444,8 @@ API const char* glognn_source() { return GLOGNN_SOURCE; }
 
 API int64_t glognn_parameters(const Problem* problem) { return Layout(*problem).total; }
 
-// The members of a problem, with their forward pass done; null when memory is short. The caller keeps every array of the
-// problem alive and in place until glognn_free.
+// The members of a problem, with their forward pass done; null when memory is short. The caller keeps every array of
+// the problem alive and in place until glognn_free.
 API void* glognn_create(const Problem* problem) try {
     Engine* engine = new Engine(*problem);
     engine->forward();

@@ -15,9 +15,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from glognn.errors import InputError, TrainingError
@@ -210,24 +210,31 @@ class NativeMembers:
 
 
 class _Place:
-    """Where a parameter lies in a member's row, and how its values are ordered there."""
+    """Where a parameter lies in a member's row: input weights in panels of 16 columns, the head's transposed."""
 
-    def __init__(self, start: int, shape: tuple[int, ...], *, transposed: bool = False) -> None:
+    def __init__(self, name: str, start: int, shape: tuple[int, ...]) -> None:
         self.start = start
-        self.shape = shape[::-1] if transposed else shape
-        self.transposed = transposed
-        self.padded = (*self.shape[:-1], _padded(self.shape[-1]))
-        self.end = start + int(np.prod(self.padded))
-
-    def _view(self, row: Tensor) -> Tensor:
-        inner = row[self.start : self.end].view(self.padded)[..., : self.shape[-1]]
-        return inner.T if self.transposed else inner
+        self.shape = shape
+        self.panels = name.startswith("encoder.inputs.") and len(shape) == 2
+        self.transposed = name.startswith("encoder.tails.") and len(shape) == 2
+        stored = shape[::-1] if self.transposed else shape
+        self.padded = (*stored[:-1], _padded(stored[-1]))
+        self.end = start + math.prod(self.padded)
 
     def write(self, row: Tensor, value: Tensor) -> None:
-        self._view(row).copy_(value)
+        value = value.detach().T if self.transposed else value.detach()
+        padded = F.pad(value, (0, self.padded[-1] - value.shape[-1]))
+        if self.panels:
+            padded = padded.view(len(padded), -1, _LANES).transpose(0, 1)
+        row[self.start : self.end].copy_(padded.reshape(-1))
 
     def read(self, row: Tensor) -> Tensor:
-        return self._view(row).clone(memory_format=torch.contiguous_format)
+        stored = row[self.start : self.end]
+        if self.panels:
+            stored = stored.view(-1, self.shape[0], _LANES).transpose(0, 1).reshape(-1)
+        value = stored.view(self.padded)
+        value = value.T[: self.shape[0]] if self.transposed else value[..., : self.shape[-1]]
+        return value.clone(memory_format=torch.contiguous_format)
 
 
 _ORDER = (
@@ -248,7 +255,7 @@ def _places(shapes: dict[str, tuple[int, ...]]) -> dict[str, _Place]:
     start = 0
     for name in _ORDER:
         if name in shapes:
-            places[name] = _Place(start, shapes[name], transposed=name == "encoder.tails.0.0.weight")
+            places[name] = _Place(name, start, shapes[name])
             start = places[name].end
     assert set(places) == set(shapes)
     return places
