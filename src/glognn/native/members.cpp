@@ -4,11 +4,11 @@
 // layers fused at the hidden one. The interface is plain C and uses no header of Python or torch; all parameters and
 // moments belong to the caller. One file, compiled once for each level of vector instructions.
 //
-// Layout. Everything is stored in vectors of 16 floats. The encoder runs member after member: its hidden values and input
-// weights lie in panels of 16 columns. The closed-form layers run on members side by side: a vector holds the c columns
-// of 16 / c members ("slots"), so that hops, Gram matrices and c x c products fill it. A member with dropout has a second
-// slot for its evaluation, which needs the same weights as the next step. Lanes never mix members, and every sum has one
-// order: a member's bits do not depend on its neighbours or on the number of threads.
+// Layout. Everything is stored in vectors of 16 floats. The encoder runs member after member: hidden values and input
+// weights lie in panels of 16 columns. The closed-form layers run on members side by side: a vector holds the c
+// columns of 16 / c members ("slots"), which fill it in hops, Gram matrices and c x c products. With dropout a member
+// has one more slot for its evaluation, which needs the same weights as the next step. Lanes never mix members, and a
+// sum has one order: a member's bits do not depend on its neighbours or on the number of threads.
 
 #include <atomic>
 #include <cmath>
