@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 MIRROR ?=
 
-.PHONY: help run test lint types tests wheel check-kills check-scaling check-published check-twins clean
+.PHONY: help run test lint types tests wheel native check-kills check-scaling check-published check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
+	@echo "make native           compile the native core again, after a change of its source"
 	@echo "make check-kills      kill a training run 20 times and a reproduction 10 times at random moments (5 minutes)"
 	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (12 minutes)"
 	@echo "make check-published  the authors' settings on the nine small datasets, from MIRROR=... or downloaded (50 minutes)"
@@ -50,6 +51,9 @@ wheel: $(VENV)/.dev
 	build/venv/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt dist/*.whl
 	cd build && venv/bin/glognn train --config published:texas --dataset pairs --splits 0 --epochs 20 --out run
 	test -f build/run/DONE
+
+native: $(VENV)/.run
+	$(BIN)/python -m glognn.native.build
 
 check-kills: $(VENV)/.dev
 	GLOGNN_KILLS=20 $(BIN)/python -m pytest tests/cli tests/experiments -k killed

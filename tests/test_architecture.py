@@ -21,7 +21,7 @@ FLOORS = [
     {"nn"},
     {"models"},
     {"metrics"},
-    {"training"},
+    {"native", "training"},
     {"explain"},
     {"experiments"},
     {"bench"},

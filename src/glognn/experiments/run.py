@@ -265,6 +265,7 @@ def _split_report(
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
         "trained_together": together,
+        "engine": result.engine,
         "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_memory_mib": peak_memory_mib(device),
         "data": loaded.facts,

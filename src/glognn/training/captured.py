@@ -24,12 +24,13 @@ WARM_UP = 2
 class CapturedMembers(Members):
     """As :class:`~glognn.training.members.Members`, with the same results."""
 
+    engine = "cuda graph"
     worth_leaving = 0.5  # a new capture costs as much as some fifty epochs
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._epochs = 0
-        self._capturable = not isinstance(self._model, FollowsEpochs) and self._metric == "accuracy"
+        self._capturable = not isinstance(self._model, FollowsEpochs) and self._evaluation.metric == "accuracy"
         self._graphs: tuple[torch.cuda.CUDAGraph, torch.cuda.CUDAGraph] | None = None
         self._outputs = torch.empty(0), torch.empty(0)
 

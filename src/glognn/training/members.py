@@ -6,7 +6,7 @@ their settings name (dropout, and with GloGNN alpha, beta1, beta2, gamma) are ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.optim.adam import adam
 
-from glognn.graph.graph import SET_NAMES, Graph
-from glognn.metrics import METRICS
+from glognn.graph.graph import Graph
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
 from glognn.training.config import TrainingConfig
+from glognn.training.evaluation import Evaluation
 
 _ADAM = (0.9, 0.999, 1e-8)
 
@@ -49,6 +49,7 @@ class Members:
         splits: The split of each member.
     """
 
+    engine = "torch"
     worth_leaving = 1.0
     """Share of members left at which it pays to go on without the others' places."""
 
@@ -62,7 +63,6 @@ class Members:
         first = models[0]
         self.device, self.dtype = graph.y.device, next(first.parameters()).dtype
         self._model = deepcopy(first)  # lends its code; parameters and numbers are put under it
-        self._metric = configs[0].metric
         self._methods = _Methods(self._model)
         self._inputs = first.prepare(graph)
         self._axes = {name: min(tensor.dim(), 1) for name, tensor in first.state_dict().items()}
@@ -85,7 +85,7 @@ class Members:
         self._to_device()
         self._compare_rates()
         self._dropout = MemberDropout(Streams([(c.seed, s) for c, s in zip(configs, splits, strict=True)], self.device))
-        self._sets = {name: _Sets(graph, splits, name) for name in SET_NAMES}
+        self._evaluation = Evaluation(graph, splits, configs[0].metric)
         steady = not isinstance(first, FollowsEpochs)
         self._whole = steady and all(model.deterministic for model in models)
         self._sharing = steady and not self._whole and isinstance(first, SharesEncoding)
@@ -121,7 +121,7 @@ class Members:
         else:
             logits = self._call("logits")
         self._kept = None
-        losses = self._sets["train"].losses(logits)
+        losses = self._evaluation.train_losses(logits)
         trained = [self.weights[name] for name in self._trained]
         gradients = torch.autograd.grad(losses.sum(), trained, allow_unused=True)
         self._adam(dict(zip(self._trained, gradients, strict=True)))
@@ -142,15 +142,7 @@ class Members:
 
     def evaluate(self) -> Tensor:
         """Validation loss and the scores of train, val and test set, for every member: 4 x members, in float64."""
-        return self._measured(self.logits())
-
-    def _measured(self, logits: Tensor) -> Tensor:
-        loss = self._sets["val"].losses(logits).double()
-        if self._metric == "accuracy":
-            return torch.stack([loss, *(self._sets[name].accuracies(logits) for name in SET_NAMES)])
-        metric = METRICS[self._metric]
-        scores = [self._sets[name].scores(logits, metric) for name in SET_NAMES]
-        return torch.cat([loss.unsqueeze(0), torch.tensor(scores, dtype=loss.dtype, device=self.device)])
+        return self._evaluation.measure(self.logits())
 
     def _call(self, method: str, encoded: Any = None) -> Any:
         def one(weights: Mapping[str, Tensor], numbers: Mapping[str, Tensor], zero: Tensor, encoded: Any) -> Any:
@@ -234,8 +226,7 @@ class Members:
         self._rates, self._decays, self._decoupled = self._rates[index], self._decays[index], self._decoupled[index]
         self._compare_rates()
         self._dropout.streams.keep(members)
-        for each in self._sets.values():
-            each.keep(index)
+        self._evaluation.keep(index)
         self._kept = None
 
     def state_dict(self, member: int, *, best: bool = False) -> dict[str, Tensor]:
@@ -264,40 +255,3 @@ class Members:
         self._dropout.streams.restore(snapshot["streams"])
         self._steps.copy_(snapshot["steps"])
         self._kept = None
-
-
-class _Sets:
-    """One set (train, val or test) of each member's split, as lists of equal length with weights."""
-
-    def __init__(self, graph: Graph, splits: Sequence[int], name: str) -> None:
-        nodes = [graph.indices(split)[name] for split in splits]
-        longest = max(index.numel() for index in nodes)
-        self.nodes = torch.stack([nn.functional.pad(index, (0, longest - index.numel())) for index in nodes])
-        sizes = torch.tensor([index.numel() for index in nodes], device=self.nodes.device)
-        self._sizes = sizes.unsqueeze(1)
-        self._inside = torch.arange(longest, device=self.nodes.device) < self._sizes
-        self.labels = graph.y[self.nodes].masked_fill(~self._inside, 0)
-
-    def _gather(self, logits: Tensor) -> Tensor:
-        return logits.gather(1, self.nodes.unsqueeze(2).expand(-1, -1, logits.shape[2]))
-
-    def losses(self, logits: Tensor) -> Tensor:
-        """Mean cross entropy of each member."""
-        chosen = self._gather(logits).log_softmax(2).gather(2, self.labels.unsqueeze(2)).squeeze(2)
-        return -(chosen * (self._inside / self._sizes).to(logits.dtype)).sum(1)
-
-    def accuracies(self, logits: Tensor) -> Tensor:
-        """Share of nodes whose largest score is that of their class."""
-        right = (self._gather(logits).argmax(2) == self.labels) & self._inside
-        return right.sum(1).double() / self._sizes.squeeze(1)
-
-    def scores(self, logits: Tensor, metric: Callable[[Tensor, Tensor], float]) -> list[float]:
-        """Another metric, member by member."""
-        return [
-            metric(each[index[inside]], labels[inside])
-            for each, index, labels, inside in zip(logits, self.nodes, self.labels, self._inside, strict=True)
-        ]
-
-    def keep(self, members: Tensor) -> None:
-        self.nodes, self.labels = self.nodes[members], self.labels[members]
-        self._sizes, self._inside = self._sizes[members], self._inside[members]

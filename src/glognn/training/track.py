@@ -29,7 +29,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What a training came to. The model itself is left with the weights of the ``selected`` epoch."""
+    """What a training came to. The model itself is left with the weights of the ``selected`` epoch.
+
+    ``engine`` is what computed it: ``torch``, ``cuda graph`` (captured and replayed) or ``native`` (compiled code).
+    """
 
     best: Scores
     last: Scores
@@ -37,6 +40,7 @@ class TrainingResult:
     stopped_by: str
     seconds: float
     curve: list[dict[str, float]]
+    engine: str = "torch"
 
 
 class Track:
@@ -98,7 +102,7 @@ class Track:
         )
         return "early stopping" if early else ("last epoch" if epoch >= config.epochs else "")
 
-    def result(self, last_test: float, stopped_by: str) -> TrainingResult:
+    def result(self, last_test: float, stopped_by: str, engine: str = "torch") -> TrainingResult:
         assert self.best is not None
         row, metric = self.curve[-1], self.config.metric
         last = Scores(self.epoch, row[f"train_{metric}"], row[f"val_{metric}"], last_test, row["val_loss"])
@@ -109,6 +113,7 @@ class Track:
             stopped_by=stopped_by,
             seconds=self.seconds,
             curve=self.curve,
+            engine=engine,
         )
 
     def values(self) -> dict[str, Any]:

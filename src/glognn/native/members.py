@@ -1,0 +1,350 @@
+"""Many GloGNN models on one graph, trained together by compiled code.
+
+The mathematics is that of :mod:`glognn.models.glognn` and of the training loop; a member's bits do not depend on the
+others or on the number of threads. Dropout draws from a generator of its own, whose state is the seed and the number
+of steps taken, so a member follows another random stream than the PyTorch path, with the same distribution (the
+probability in steps of 2^-16).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from glognn.errors import InputError, TrainingError
+from glognn.graph.graph import Graph
+from glognn.graph.sparse import Matrix, SparseMatrix
+from glognn.models.base import NodeModel
+from glognn.models.configs import GloGNNConfig, ModelConfig
+from glognn.models.glognn import FEATURES, GloGNN
+from glognn.native.library import MatrixC, MemberC, ProblemC, find_library
+from glognn.nn.config import COEFFICIENTS
+from glognn.nn.hops import ADJACENCY
+from glognn.training.config import TrainingConfig
+from glognn.training.evaluation import Evaluation
+
+MAX_CLASSES = 16
+"""A member's columns must fit one vector."""
+
+_LANES = 16
+_HUGE_PAGE = 2**21
+
+
+class NativeMembers:
+    """Models of equal shape on one graph, one optimiser step at a time for all of them.
+
+    Members share the graph, the sizes, the coefficient and the normalisation; they may differ in learning rate,
+    weight decay, optimiser, alpha (within 0, between, 1), beta1, beta2, gamma, dropout, seed and split. A member whose
+    closed-form solve fails, or whose numbers overflow, has the loss nan from then on and does not disturb the others.
+
+    Args:
+        graph: The graph, in float32 on the CPU.
+        models: One model for each member; its weights are copied.
+        configs: How each member is trained.
+        splits: The split of each member.
+        threads: CPU threads over members.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        models: Sequence[NodeModel[Any]],
+        configs: Sequence[TrainingConfig],
+        splits: Sequence[int],
+        *,
+        threads: int = 1,
+    ) -> None:
+        if not len(models) == len(configs) == len(splits) or not models:
+            raise InputError(
+                "The 'models', 'configs' and 'splits' parameters of NativeMembers must be of one length of at least 1. "
+                f"Got {len(models)}, {len(configs)} and {len(splits)} instead."
+            )
+        library = find_library()
+        for model, config in zip(models, configs, strict=True):
+            if library is None or not self.supports(model.config, config, graph):
+                raise InputError("The native core must be built and must support every member: ask 'supports' first.")
+        self._library: Any = library
+        self._graph = graph
+        self._threads = threads
+        glognns = [model for model in models if isinstance(model, GloGNN)]
+        self._first_model = glognns[0]
+        self._shapes = {name: tuple(value.shape) for name, value in self._first_model.state_dict().items()}
+        for model in glognns:
+            if _common(model) != _common(glognns[0]):
+                raise InputError(
+                    "The members of NativeMembers must have equal shapes. "
+                    f"Got {_common(glognns[0])} and {_common(model)} instead."
+                )
+        self._labels = graph.y.contiguous()
+        self._matrices = _matrices(graph, glognns[0])
+        self._model_configs = [model.config for model in glognns]
+        self._configs = list(configs)
+        self._splits = list(splits)
+        self._train = [graph.masks["train"][:, split].nonzero().view(-1) for split in splits]
+        self._places = _places(self._shapes)
+        size = max(place.end for place in self._places.values())
+        self._weights = _zeros(len(models), size)
+        self._first, self._second = _zeros(len(models), size), _zeros(len(models), size)
+        self._steps = torch.zeros(len(models), dtype=torch.int64)
+        for row, model in zip(self._weights, glognns, strict=True):
+            for name, value in model.state_dict().items():
+                self._places[name].write(row, value)
+        self._best = torch.empty(0)
+        self._evaluation = Evaluation(graph, splits, configs[0].metric)
+        self._start()
+
+    engine = "native"
+    worth_leaving = 1.0
+    """Share of members left at which it pays to go on without the others' places."""
+
+    @staticmethod
+    def supports(model_config: ModelConfig, training_config: TrainingConfig, graph: Graph) -> bool:
+        """Whether a member with these settings can be trained here; otherwise the PyTorch path must do it."""
+        if find_library() is None or not isinstance(model_config, GloGNNConfig):
+            return False
+        matrix = graph.adjacency.matrix
+        return (
+            model_config.num_encoder_layers == 2
+            and model_config.fusion == "hidden"
+            and 2 <= graph.num_classes <= MAX_CLASSES
+            and training_config.dtype == "float32"
+            and training_config.device in ("auto", "cpu")
+            and matrix.device.type == "cpu"
+            and matrix.dtype == torch.float32
+            and matrix.csr.crow_indices().dtype == torch.int32
+            and (graph.x is not None or model_config.alpha == 1)
+        )
+
+    def __len__(self) -> int:
+        return len(self._configs)
+
+    def step(self) -> Tensor:
+        """One optimiser step of every member. Returns their training losses before it, in training mode."""
+        losses = torch.empty(len(self), dtype=torch.float64)
+        self._library.glognn_step(self._handle, losses.data_ptr())
+        return losses.float()
+
+    def logits(self) -> Tensor:
+        """Class scores in evaluation mode, (members, n, c): a view that the next step overwrites."""
+        return self._logits
+
+    def on_epoch(self, epoch: int) -> None:
+        """GloGNN is the same in every epoch."""
+
+    def evaluate(self) -> Tensor:
+        """Validation loss and the scores of train, val and test set, for every member: 4 x members, in float64."""
+        return self._evaluation.measure(self._logits)
+
+    def remember(self, indices: Sequence[int]) -> None:
+        """Keep the present weights of these members as their best."""
+        if not self._best.numel():
+            self._best = self._weights.clone()
+            return
+        for index in indices:
+            self._best[index].copy_(self._weights[index])
+
+    def keep(self, indices: Sequence[int]) -> None:
+        """Go on with some of the members, in the given order."""
+        chosen = list(indices)
+        if not chosen or any(not 0 <= index < len(self) for index in chosen):
+            raise InputError(
+                f"The 'indices' parameter of keep must name some of {len(self)} members. Got {chosen} instead."
+            )
+        self._weights = _copied(self._weights[chosen])
+        self._first, self._second = _copied(self._first[chosen]), _copied(self._second[chosen])
+        self._steps = self._steps[chosen].clone()
+        self._best = self._best[chosen] if self._best.numel() else self._best
+        self._evaluation.keep(torch.tensor(chosen))
+        self._model_configs = [self._model_configs[index] for index in chosen]
+        self._configs = [self._configs[index] for index in chosen]
+        self._splits = [self._splits[index] for index in chosen]
+        self._train = [self._train[index] for index in chosen]
+        self._start()
+
+    def state_dict(self, index: int, *, best: bool = False) -> dict[str, Tensor]:
+        """A copy of one member's weights, present or remembered, under the names of its module."""
+        row = (self._best if best else self._weights)[index]
+        return {name: place.read(row) for name, place in self._places.items()}
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Everything that training needs to go on to the same bits."""
+        state = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
+        state |= {"best": self._best} if self._best.numel() else {}
+        return {name: tensor.clone() for name, tensor in state.items()}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go back to a :meth:`snapshot` of the same members."""
+        own = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
+        self._best = state["best"].clone() if "best" in state else torch.empty(0)
+        state = {name: tensor for name, tensor in state.items() if name != "best"}
+        if set(state) != set(own) or any(state[name].shape != tensor.shape for name, tensor in own.items()):
+            raise InputError("The snapshot must be one of the same members, in number and shape.")
+        for name, tensor in own.items():
+            tensor.copy_(state[name])
+        self._library.glognn_forward(self._handle)
+
+    def mask(self, index: int) -> Tensor:
+        """Which hidden values the next step of a member keeps, (n, hidden)."""
+        hidden = self._first_model.config.hidden_channels
+        padded = torch.empty(self._graph.num_nodes, _padded(hidden), dtype=torch.uint8)
+        self._library.glognn_mask(self._handle, index, padded.data_ptr())
+        return padded[:, :hidden].bool()
+
+    def _start(self) -> None:
+        """Hand everything to the library, which runs the forward pass."""
+        config = self._first_model.config
+        settings = map(_member, self._model_configs, self._configs, self._train, self._splits)
+        self._settings = (MemberC * len(self))(*settings)
+        self._logits = torch.empty(len(self), self._graph.num_nodes, self._graph.num_classes)
+        problem = ProblemC(
+            nodes=self._graph.num_nodes,
+            classes=self._graph.num_classes,
+            hidden=config.hidden_channels,
+            layers=config.num_layers,
+            hops=0 if config.beta2 == 0 else config.num_hops,
+            members=len(self),
+            threads=self._threads,
+            coefficient=COEFFICIENTS.index(self._first_model.layer.coefficient),
+            uses_features=config.alpha < 1,
+            uses_adjacency=config.alpha > 0,
+            labels=self._labels.data_ptr(),
+            settings=self._settings,
+            weights=self._weights.data_ptr(),
+            first=self._first.data_ptr(),
+            second=self._second.data_ptr(),
+            steps=self._steps.data_ptr(),
+            logits=self._logits.data_ptr(),
+        )
+        for name, matrix in self._matrices.items():
+            setattr(problem, name, _csr(matrix.csr))
+            setattr(problem, f"{name}_transposed", _csr(matrix.csr_transposed))
+        assert self._library.glognn_parameters(ctypes.byref(problem)) == self._weights.shape[1]
+        self._release()
+        handle = self._library.glognn_create(ctypes.byref(problem))
+        if not handle:
+            raise TrainingError(f"There is not enough memory to train {len(self)} members at once.")
+        self._handle = handle
+        self._release = weakref.finalize(self, self._library.glognn_free, handle)
+
+    _release: Callable[[], object] = staticmethod(lambda: None)
+
+
+class _Place:
+    """Where a parameter lies in a member's row: input weights in panels of 16 columns, the head's transposed."""
+
+    def __init__(self, name: str, start: int, shape: tuple[int, ...]) -> None:
+        self.start = start
+        self.shape = shape
+        self.panels = name.startswith("encoder.inputs.") and len(shape) == 2
+        self.transposed = name.startswith("encoder.tails.") and len(shape) == 2
+        stored = shape[::-1] if self.transposed else shape
+        self.padded = (*stored[:-1], _padded(stored[-1]))
+        self.end = start + math.prod(self.padded)
+
+    def write(self, row: Tensor, value: Tensor) -> None:
+        value = value.detach().T if self.transposed else value.detach()
+        padded = F.pad(value, (0, self.padded[-1] - value.shape[-1]))
+        if self.panels:
+            padded = padded.view(len(padded), -1, _LANES).transpose(0, 1)
+        row[self.start : self.end].copy_(padded.reshape(-1))
+
+    def read(self, row: Tensor) -> Tensor:
+        stored = row[self.start : self.end]
+        if self.panels:
+            stored = stored.view(-1, self.shape[0], _LANES).transpose(0, 1).reshape(-1)
+        value = stored.view(self.padded)
+        value = value.T[: self.shape[0]] if self.transposed else value[..., : self.shape[-1]]
+        return value.clone(memory_format=torch.contiguous_format)
+
+
+_ORDER = (
+    f"encoder.inputs.{FEATURES}.weight",
+    f"encoder.inputs.{ADJACENCY}.weight",
+    "encoder.tails.0.0.weight",
+    f"encoder.inputs.{FEATURES}.bias",
+    f"encoder.inputs.{ADJACENCY}.bias",
+    "encoder.tails.0.0.bias",
+    "layer.hops.weight",
+    "layer.scale",
+)
+"""The parameters in the order in which the library expects them; those a model lacks take no place."""
+
+
+def _places(shapes: dict[str, tuple[int, ...]]) -> dict[str, _Place]:
+    places: dict[str, _Place] = {}
+    start = 0
+    for name in _ORDER:
+        if name in shapes:
+            places[name] = _Place(name, start, shapes[name])
+            start = places[name].end
+    assert set(places) == set(shapes)
+    return places
+
+
+def _padded(count: int) -> int:
+    return (count + _LANES - 1) // _LANES * _LANES
+
+
+def _zeros(*shape: int) -> Tensor:
+    """Zeros in huge pages, where the system has them and they are worth it: rows are read in any order."""
+    count = math.prod(shape)
+    if not hasattr(mmap, "MADV_HUGEPAGE") or count * 4 < _HUGE_PAGE:
+        return torch.zeros(shape)
+    memory = mmap.mmap(-1, (count * 4 // _HUGE_PAGE + 2) * _HUGE_PAGE)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    return torch.frombuffer(memory, dtype=torch.float32, count=count).view(shape)
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    return _zeros(*tensor.shape).copy_(tensor)
+
+
+def _common(model: GloGNN) -> tuple[Any, ...]:
+    """What all members must have in common."""
+    config = model.config
+    shapes = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    return config.num_layers, config.normalization, model.layer.coefficient, shapes
+
+
+def _member(model: GloGNNConfig, training: TrainingConfig, nodes: Tensor, split: int) -> MemberC:
+    return MemberC(
+        learning_rate=training.learning_rate,
+        weight_decay=training.weight_decay,
+        alpha=model.alpha,
+        beta1=model.beta1,
+        beta2=model.beta2,
+        gamma=model.gamma,
+        dropout=model.dropout,
+        decoupled=training.optimizer == "adamw",
+        seed=training.seed + (split << 32),  # a random stream for each split too
+        train_count=nodes.numel(),
+        train_nodes=nodes.data_ptr(),
+    )
+
+
+def _matrices(graph: Graph, model: GloGNN) -> dict[str, SparseMatrix]:
+    config = model.config
+    matrices = {"adjacency": graph.adjacency.normalized(config.normalization)}
+    if config.alpha < 1:
+        assert graph.x is not None
+        matrices["features"] = _sparse(graph.x)
+    return matrices
+
+
+def _sparse(matrix: Matrix) -> SparseMatrix:
+    """A dense matrix as a sparse one that lists all its entries."""
+    return matrix if isinstance(matrix, SparseMatrix) else SparseMatrix.from_scipy(sp.csr_array(matrix.numpy()))
+
+
+def _csr(matrix: Tensor) -> MatrixC:
+    parts = (matrix.crow_indices(), matrix.col_indices(), matrix.values())
+    return MatrixC(matrix.shape[0], matrix.shape[1], *(part.data_ptr() for part in parts))

@@ -1,0 +1,328 @@
+"""The compiled training step against the modules, autograd and torch.optim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from glognn.errors import InputError
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.models.configs import find_model
+from glognn.models.glognn import GloGNN
+from glognn.native import build, library
+from glognn.native.members import NativeMembers
+from glognn.training.config import TrainingConfig
+from tests.conftest import make_data
+
+needs_library = pytest.mark.skipif(library.find_library() is None, reason="the native core is not built")
+
+STEPS = 20
+TRAINING = TrainingConfig(learning_rate=0.01, weight_decay=5e-4, seed=3)
+
+
+def make_graph(*, sparse: bool = False, classes: int = 3, **settings: Any) -> Graph:
+    weighted = settings.pop("weighted", False)
+    data = make_data(num_classes=classes, num_features=13, weighted=weighted, num_splits=4)
+    if sparse:
+        data.x = data.x * (torch.rand(data.x.shape) < 0.1)
+    return Graph.from_data(data, GraphConfig(**settings))
+
+
+def make_model(graph: Graph, seed: int = 0, **settings: Any) -> GloGNN:
+    torch.manual_seed(seed)
+    coefficient = settings.get("coefficient", "plain")
+    name = "glognn" if coefficient == "plain" else "glognn++"
+    given = {key: value for key, value in settings.items() if key != "coefficient" or value != "plain"}
+    config = find_model(name).from_mapping({"dropout": 0.0, "hidden_channels": 24, "num_layers": 2} | given)
+    model = config.model_class().for_graph(graph, config)
+    assert isinstance(model, GloGNN)
+    return model
+
+
+class Reference:
+    """A member trained with autograd and torch.optim, in any precision."""
+
+    def __init__(self, graph: Graph, model: GloGNN, config: TrainingConfig, split: int, dtype: torch.dtype) -> None:
+        self.graph = graph.to(dtype=dtype)
+        self.model = type(model).for_graph(graph, model.config)
+        self.model.load_state_dict(model.state_dict())
+        self.model.to(dtype)
+        self.inputs = self.model.prepare(self.graph)
+        self.train = graph.masks["train"][:, split]
+        kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
+        self.optimizer = kind(self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+
+    def step(self, mask: Tensor | None = None) -> float:
+        self.optimizer.zero_grad()
+        encoded = self.model.encode(self.inputs)
+        if mask is None:
+            logits = self.model.decode(encoded, self.inputs)
+        else:
+            [layer] = self.model.encoder.tails[0].children()
+            hidden = F.relu(encoded[0]) * mask / (1 - self.model.config.dropout)
+            logits = self.model._layers(layer(hidden), self.inputs)[-1]
+        loss = F.cross_entropy(logits[self.train], self.graph.y[self.train])
+        loss.backward()
+        self.optimizer.step()
+        return float(loss.detach())
+
+    def logits(self) -> Tensor:
+        self.model.eval()
+        with torch.no_grad():
+            return self.model.logits(self.inputs).double()
+
+
+def difference(a: Tensor, b: Tensor) -> float:
+    return float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp(min=1e-3))
+
+
+CASES = [
+    ({}, {}, {}),
+    ({"alpha": 0.0}, {}, {"sparse": True}),
+    ({"alpha": 1.0, "num_hops": 1}, {}, {}),
+    ({"alpha": 0.3, "num_layers": 1, "num_hops": 4, "gamma": 0.0}, {}, {"sparse": True, "classes": 5}),
+    ({"num_layers": 3, "num_hops": 3, "gamma": 0.8, "beta1": 0.0, "beta2": 50.0}, {}, {"classes": 7}),
+    ({"gamma": 1.0, "coefficient": "exact"}, {}, {}),
+    ({"beta2": 0.0, "gamma": 0.2, "coefficient": "released"}, {}, {"classes": 4}),
+    ({"coefficient": "exact", "num_layers": 3, "beta1": 0.0}, {"optimizer": "adamw"}, {"directed": True}),
+    ({"coefficient": "released", "num_hops": 3, "gamma": 0.3}, {"weight_decay": 0.0}, {"weighted": True}),
+    ({"coefficient": "released", "num_layers": 1, "beta2": 0.0}, {"optimizer": "adamw"}, {"classes": 6}),
+    ({"coefficient": "exact", "normalization": "symmetric"}, {}, {"weighted": True, "directed": True}),
+    ({"normalization": "none", "beta1": 30.0, "hidden_channels": 80, "gamma": 0.1}, {}, {"classes": 2}),
+    ({"coefficient": "exact", "hidden_channels": 7}, {}, {"classes": 11}),
+    ({"hidden_channels": 40, "num_hops": 18}, {}, {"classes": 16}),
+]
+
+
+@needs_library
+@pytest.mark.parametrize(("model", "training", "graph"), CASES)
+def test_equals_autograd_step_by_step(model: dict[str, Any], training: dict[str, Any], graph: dict[str, Any]) -> None:
+    """Without dropout the float32 error against a float64 run is that of the PyTorch path, within a factor of 10."""
+    prepared = make_graph(**graph)
+    config = TrainingConfig.from_mapping(TRAINING.as_dict() | training)
+    first = make_model(prepared, **model)
+    exact = Reference(prepared, first, config, 1, torch.float64)
+    rounded = Reference(prepared, first, config, 1, torch.float32)
+    native = NativeMembers(prepared, [first], [config], [1])
+    assert difference(native.logits()[0], exact.logits()) < 1e-5
+    for number in range(STEPS):
+        loss = float(native.step()[0])
+        expected = exact.step()
+        usual = abs(rounded.step() - expected)
+        assert abs(loss - expected) < 10 * usual + 2e-5 * (1 + number), number
+    error, usual = (difference(found, exact.logits()) for found in (native.logits()[0], rounded.logits()))
+    assert error < 10 * usual + 1e-4
+    state = native.state_dict(0)
+    assert set(state) == set(first.state_dict())
+    for name, value in exact.model.state_dict().items():
+        usual = difference(rounded.model.state_dict()[name], value)
+        assert difference(state[name], value) < 10 * usual + 1e-4, name
+
+
+@needs_library
+@pytest.mark.parametrize("level", build.LEVELS)
+def test_every_level_of_vector_instructions_gives_the_same_to_rounding(
+    level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = make_graph(classes=5)
+    models, configs, splits = batch(graph, coefficient="released")
+    expected = NativeMembers(graph, models, configs, splits)
+    loaded = library._open(build.library_path(level)) if build.library_path(level).is_file() else None
+    best = library.find_library()
+    assert best is not None
+    if loaded is None or best.glognn_level() < list(build.LEVELS).index(level):
+        pytest.skip("not a level of this machine")
+    monkeypatch.setattr("glognn.native.members.find_library", lambda: loaded)
+    members = NativeMembers(graph, models, configs, splits)
+    assert all(torch.equal(members.mask(index), expected.mask(index)) for index in range(len(models)))
+    torch.testing.assert_close(advanced(members, 8), advanced(expected, 8), rtol=1e-4, atol=1e-5)
+
+
+def batch(graph: Graph, count: int = 5, **settings: Any) -> tuple[list[GloGNN], list[TrainingConfig], list[int]]:
+    """Members that differ in everything they may differ in."""
+    models = [
+        make_model(
+            graph,
+            seed,
+            num_hops=3,
+            alpha=0.2 + 0.1 * seed,
+            beta1=float(seed),
+            gamma=0.2 * seed,
+            dropout=0.0 if seed == 1 else 0.15 * (seed + 1),
+            **settings,
+        )
+        for seed in range(count)
+    ]
+    configs = [
+        TrainingConfig(
+            learning_rate=0.01 * (seed + 1),
+            weight_decay=1e-4 * seed,
+            optimizer="adamw" if seed % 2 else "adam",
+            seed=seed,
+        )
+        for seed in range(count)
+    ]
+    return models, configs, [seed % graph.num_splits for seed in range(count)]
+
+
+def advanced(members: NativeMembers, steps: int) -> Tensor:
+    return torch.stack([members.step() for _ in range(steps)])
+
+
+def assert_same(members: NativeMembers, index: int, other: NativeMembers, place: int) -> None:
+    assert torch.equal(members.logits()[index], other.logits()[place])
+    theirs = other.state_dict(place)
+    for name, value in members.state_dict(index).items():
+        assert torch.equal(value, theirs[name]), name
+
+
+@needs_library
+@pytest.mark.parametrize("dropout", [0.3, 0.8])
+def test_dropout_equals_autograd_with_the_same_mask(dropout: float) -> None:
+    graph = make_graph(classes=5)
+    model = make_model(graph, dropout=dropout, coefficient="exact")
+    reference = Reference(graph, model, TRAINING, 0, torch.float64)
+    members = NativeMembers(graph, [model], [TRAINING], [0])
+    masks = []
+    for _ in range(STEPS):
+        masks.append(members.mask(0))
+        expected = reference.step(masks[-1])
+        assert float(members.step()[0]) == pytest.approx(expected, abs=1e-4)
+        assert difference(members.logits()[0], reference.logits()) < 1e-3
+    kept = torch.stack(masks).double()
+    assert float(kept.mean()) == pytest.approx(1 - dropout, abs=0.01)
+    assert not torch.equal(masks[0], masks[1])
+
+
+@needs_library
+@pytest.mark.parametrize("classes", [2, 3, 5, 9])
+def test_a_member_does_not_depend_on_the_others(classes: int) -> None:
+    graph = make_graph(classes=classes)
+    models, configs, splits = batch(graph, coefficient="released")
+    together = NativeMembers(graph, models, configs, splits)
+    threaded = NativeMembers(graph, models, configs, splits, threads=2)
+    losses = advanced(together, 8)
+    assert torch.equal(losses, advanced(threaded, 8))
+    for index in range(len(models)):
+        alone = NativeMembers(graph, [models[index]], [configs[index]], [splits[index]])
+        assert torch.equal(advanced(alone, 8)[:, 0], losses[:, index])
+        assert_same(alone, 0, together, index)
+        assert_same(alone, 0, threaded, index)
+
+
+@needs_library
+@pytest.mark.parametrize("num_nodes", [60, 900])
+def test_keep_snapshot_and_restore_go_on_to_the_bit(num_nodes: int) -> None:
+    """Small graphs build the hidden values column by column, large ones row by row: both must."""
+    graph = Graph.from_data(make_data(num_nodes=num_nodes, num_edges=3 * num_nodes, num_splits=4))
+    models, configs, splits = batch(graph)
+    whole, cut = (NativeMembers(graph, models, configs, splits) for _ in range(2))
+    advanced(whole, 4)
+    advanced(cut, 4)
+    saved = cut.snapshot()
+    expected = advanced(whole, 4)
+    cut.keep([3, 0])
+    assert torch.equal(advanced(cut, 4), expected[:, [3, 0]])
+    assert_same(cut, 0, whole, 3)
+    assert_same(cut, 1, whole, 0)
+    fresh = NativeMembers(graph, models, configs, splits)
+    fresh.restore(saved)
+    assert torch.equal(advanced(fresh, 4), expected)
+    assert_same(fresh, 2, whole, 2)
+    with pytest.raises(InputError, match="snapshot"):
+        cut.restore(saved)
+    with pytest.raises(InputError, match="indices"):
+        cut.keep([2])
+
+
+@needs_library
+def test_large_sparse_inputs_are_cut_into_blocks() -> None:
+    """Enough nodes and entries that products run in blocks of columns; beside autograd."""
+    torch.manual_seed(1)
+    data = make_data(num_nodes=2000, num_features=40, num_classes=4, num_edges=60_000)
+    graph = Graph.from_data(data)
+    model = make_model(graph, hidden_channels=64, alpha=0.5, gamma=0.3)
+    members = NativeMembers(graph, [model], [TRAINING], [0])
+    exact = Reference(graph, model, TRAINING, 0, torch.float64)
+    for _ in range(5):
+        assert float(members.step()[0]) == pytest.approx(exact.step(), rel=1e-5)
+    assert difference(members.logits()[0], exact.logits()) < 1e-4
+
+
+@needs_library
+def test_a_failed_solve_is_that_member_s_nan() -> None:
+    graph = make_graph()
+    models, configs, splits = batch(graph, 3)
+    alone = NativeMembers(graph, models[2:], configs[2:], splits[2:])
+    with torch.no_grad():
+        models[1].encoder.tails[0][0].weight.fill_(float("inf"))
+    members = NativeMembers(graph, models, configs, splits)
+    losses = advanced(members, 3)
+    assert bool(losses[:, 1].isnan().all())
+    assert torch.equal(losses[:, 2], advanced(alone, 3)[:, 0])
+
+
+@needs_library
+def test_members_must_have_equal_shapes() -> None:
+    graph = make_graph()
+    models = [make_model(graph), make_model(graph, hidden_channels=8)]
+    with pytest.raises(InputError, match="equal shapes"):
+        NativeMembers(graph, models, [TRAINING] * 2, [0, 1])
+    with pytest.raises(InputError, match="one length"):
+        NativeMembers(graph, models, [TRAINING], [0, 1])
+
+
+@needs_library
+def test_what_is_supported() -> None:
+    graph = make_graph()
+    config = make_model(graph).config
+    assert NativeMembers.supports(config, TRAINING, graph)
+    for settings in ({"fusion": "output"}, {"num_encoder_layers": 3}):
+        assert not NativeMembers.supports(make_model(graph, **settings).config, TRAINING, graph)
+    assert not NativeMembers.supports(config, TrainingConfig(dtype="float64"), graph)
+    assert not NativeMembers.supports(find_model("mlp")(), TRAINING, graph)
+    assert not NativeMembers.supports(config, TRAINING, make_graph(classes=17))
+
+
+def test_without_the_library_nothing_is_supported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = make_graph()
+    model = make_model(graph)
+    monkeypatch.setenv(library.SWITCH, "0")
+    assert not NativeMembers.supports(model.config, TRAINING, graph)
+    with pytest.raises(InputError, match="must be built"):
+        NativeMembers(graph, [model], [TRAINING], [0])
+    monkeypatch.delenv(library.SWITCH)
+    monkeypatch.setattr(library, "library_path", lambda level: tmp_path / level)
+    library._load.cache_clear()
+    try:
+        with caplog.at_level("INFO"):
+            assert not NativeMembers.supports(model.config, TRAINING, graph)
+            (tmp_path / "baseline").write_bytes(b"no library")
+            library._load.cache_clear()
+            assert not NativeMembers.supports(model.config, TRAINING, graph)
+    finally:
+        library._load.cache_clear()
+    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
+    assert "not built" in caplog.text
+    assert "cannot be loaded" in caplog.text
+
+
+def test_without_a_compiler_the_build_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CXX", str(tmp_path / "none"))
+    with pytest.raises(RuntimeError, match="cannot be run"):
+        build.build()
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RuntimeError, match="no C"):
+        build.build()
+    monkeypatch.setenv("CXX", "/bin/false")
+    with pytest.raises(RuntimeError, match="failed"):
+        build.build()
