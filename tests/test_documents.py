@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -74,10 +75,12 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_table_of_the_readme_is_the_measured_one() -> None:
-    measured = (ROOT / "results/published-small.md").read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in measured.splitlines()[2:]]
-    ours = {(row[1], row[0]): row[2].split(" ±")[0] for row in rows}
-    paper = {(row[1], row[0]): row[4] for row in rows}
+    tables = json.loads((ROOT / "results/table1-published.json").read_text(encoding="utf-8"))
+    [last] = [table for table in tables if table["judged"] == "last"]
+    ours = {(cell["model"], cell["dataset"]): f"{cell['mean']:.2f}" for cell in last["cells"]}
+    paper = {
+        (cell["model"], cell["dataset"]): f"{cell['paper_mean']:.2f}" for cell in last["cells"] if cell["paper_mean"]
+    }
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     header, _, *lines = re.search(r"^\| \| texas.*?\n\n", readme, re.DOTALL | re.MULTILINE)[0].strip().splitlines()
     datasets = [cell.strip() for cell in header.split("|")[2:-1]]
