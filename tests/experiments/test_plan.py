@@ -14,12 +14,16 @@ from pathlib import Path
 import pytest
 
 from glognn.errors import InputError
+from glognn.experiments.batches import make_batches
+from glognn.experiments.config import read_config, read_tables, tuned_path
 from glognn.experiments.folder import read_report
 from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds
 from glognn.experiments.pool import run_jobs
 from glognn.experiments.studies import ablation_plan, same_as_full
+from glognn.storage import write_text
 from tests.conftest import ENVIRONMENT
 
+TUNED = sorted(tuned_path("glognn", "texas").parents[1].glob("*/*.toml"))
 QUICK = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
 
 
@@ -33,6 +37,79 @@ def test_published_settings_where_there_are_some(tmp_path: Path) -> None:
     assert texas.folder.name == "split-0"
     default = make_plan(tmp_path, ["texas"], ["glognn"], settings="default", splits="0")
     assert default[0].config.model.beta1 != 10.0
+
+
+def test_tuned_settings_and_variants(tmp_path: Path) -> None:
+    plan = make_plan(
+        tmp_path, ["texas", "penn94"], ["glognn++", "glognn++-exact", "glognn++-released", "gcn"],
+        settings="tuned", splits="0",
+    )  # fmt: skip
+    jobs = {(job.dataset, job.label): job for job in plan}
+    exact, released = jobs["texas", "glognn++-exact"], jobs["texas", "glognn++-released"]
+    assert (exact.config.model.coefficient, released.config.model.coefficient) == ("exact", "released")
+    assert exact.origin == released.origin == jobs["texas", "gcn"].origin == "tuned"
+    validation = {
+        label: read_tables(tuned_path(label, "texas"))["tuned"]["validation"]
+        for label in ("glognn++-exact", "glognn++-released")
+    }
+    best = jobs[("texas", max(validation, key=lambda label: validation[label]))]
+    assert jobs["texas", "glognn++"].folder == best.folder  # the same runs, done once
+    assert (jobs["penn94", "glognn++"].origin, jobs["penn94", "gcn"].origin) == ("published", "default")
+    published = make_plan(tmp_path, ["texas"], ["glognn++", "glognn++-exact"], splits="0")
+    assert [job.config.model.coefficient for job in published] == ["released", "exact"]
+    with pytest.raises(InputError, match="There are no tuned settings of mlp for 'texs'. Did you mean 'texas'"):
+        tuned_path("mlp", "texs")
+
+
+@pytest.mark.parametrize("path", TUNED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_tuned_settings_fit_the_code(path: Path) -> None:
+    config = read_config(path)
+    assert config.dataset == path.stem
+    assert path.parent.name in (config.model.name, f"{config.model.name}-{getattr(config.model, 'coefficient', '')}")
+    tuned = read_tables(path)["tuned"]
+    assert 25 < tuned["validation"] < 100
+    assert tuned["trials"] == 60
+
+
+def test_batches(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, ["texas", "cora"], ["mlp"], splits="0-3", seeds=[0, 1], given=QUICK)
+    assert [len(batch.jobs) for batch in make_batches(plan)] == [8, 8]
+    assert [len(batch.jobs) for batch in make_batches(plan, workers=4)] == [4, 4, 4, 4]
+    for job in plan[:3]:
+        write_text(job.folder / "DONE", "")
+    [first, second] = make_batches(plan)
+    assert [len(first.jobs), len(second.jobs)] == [5, 8]
+    # An interrupted batch goes on with all its members, also with those that have ended since its checkpoint.
+    second.begin()
+    write_text(second.checkpoint, "")
+    write_text(second.jobs[0].folder / "DONE", "")
+    assert make_batches(plan, workers=4)[-1].names == second.names
+    assert second.pending() == second
+    second.end()
+    assert [len(batch.jobs) for batch in make_batches(plan)] == [5, 7]
+    pending = second.pending()
+    assert pending is not None
+    assert len(pending.jobs) == 7
+
+
+def test_runs_of_a_batch_and_runs_alone_leave_the_same_folders(tmp_path: Path) -> None:
+    given = QUICK | {"dropout": 0.0}
+    for name, together in (("batch", True), ("alone", False)):
+        plan = make_plan(tmp_path / name, ["pairs"], ["glognn", "mlp"], splits="0-1", given=given)
+        outcomes = list(run_jobs(plan, together=together))
+        assert [outcome.error for outcome in outcomes] == [""] * 4
+        assert all(job.done for job in plan)
+        assert not list((tmp_path / name).rglob("*.safetensors.tmp"))
+        assert not list((tmp_path / name).rglob("together/*"))
+    for job in plan:
+        other = tmp_path / "batch" / job.folder.relative_to(tmp_path / "alone")
+        ours, theirs = read_report(other), read_report(job.folder)
+        assert (ours["trained_together"], theirs["trained_together"]) == (2, 1)
+        assert ours["scores"]["last"]["test"] == theirs["scores"]["last"]["test"]
+        assert ours["scores"]["last"]["val_loss"] == pytest.approx(theirs["scores"]["last"]["val_loss"], rel=1e-4)
+        assert sorted(ours) == sorted(theirs)
+        names = sorted(path.name for path in job.folder.iterdir() if path.name != ".lock")
+        assert names == sorted(path.name for path in other.iterdir() if path.name != ".lock")
 
 
 def test_a_folder_is_named_by_what_decides_the_outcome(tmp_path: Path) -> None:
