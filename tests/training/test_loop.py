@@ -93,6 +93,7 @@ def test_sharing_changes_no_bit(data: Data, dropout: float, fusion: str, monkeyp
 def test_one_pass_per_epoch_serves_step_and_evaluation(
     data: Data, dropout: float, encodes: int, decodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GLOGNN_NATIVE", "0")
     counts = {"encode": 0, "decode": 0}
     for name in counts:
         original = getattr(GloGNN, name)

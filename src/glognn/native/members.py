@@ -25,10 +25,10 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import GloGNNConfig, ModelConfig
-from glognn.models.glognn import FEATURES, GloGNN
+from glognn.models.glognn import FEATURES, GloGNN, GloGNNPlusPlus
 from glognn.native.library import MatrixC, MemberC, ProblemC, find_library
 from glognn.nn.config import COEFFICIENTS
-from glognn.nn.hops import ADJACENCY
+from glognn.nn.hops import ADJACENCY, powers
 from glognn.training.config import TrainingConfig
 from glognn.training.evaluation import Evaluation
 
@@ -51,7 +51,7 @@ class NativeMembers:
         models: One model for each member; its weights are copied.
         configs: How each member is trained.
         splits: The split of each member.
-        threads: CPU threads over members.
+        threads: CPU threads over members; those of torch when omitted.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class NativeMembers:
         configs: Sequence[TrainingConfig],
         splits: Sequence[int],
         *,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> None:
         if not len(models) == len(configs) == len(splits) or not models:
             raise InputError(
@@ -74,7 +74,7 @@ class NativeMembers:
                 raise InputError("The native core must be built and must support every member: ask 'supports' first.")
         self._library: Any = library
         self._graph = graph
-        self._threads = threads
+        self._threads = threads or torch.get_num_threads()
         glognns = [model for model in models if isinstance(model, GloGNN)]
         self._first_model = glognns[0]
         self._shapes = {name: tuple(value.shape) for name, value in self._first_model.state_dict().items()}
@@ -122,6 +122,20 @@ class NativeMembers:
             and matrix.dtype == torch.float32
             and matrix.csr.crow_indices().dtype == torch.int32
             and (graph.x is not None or model_config.alpha == 1)
+        )
+
+    @classmethod
+    def takes(cls, model: NodeModel[Any], config: TrainingConfig, graph: Graph) -> bool:
+        """Whether a model, as it is, can be trained here: nothing in it was replaced, frozen or hooked."""
+        if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus):
+            return False
+        hops = model.layer.hops
+        return (
+            cls.supports(model.config, config, graph)
+            and set(model.state_dict()) <= set(_ORDER)
+            and all(parameter.requires_grad for parameter in model.parameters())
+            and not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+            and (hops is None or hops.words == powers(model.config.num_hops))
         )
 
     def __len__(self) -> int:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import torch
+
+    from glognn.models.base import NodeModel
+    from glognn.training.config import TrainingConfig
     from glognn.training.track import TrainingResult
 
 
@@ -22,3 +26,19 @@ class Callback:
 
     def on_train_end(self, result: TrainingResult) -> None:
         """Not called when training ends with an exception."""
+
+
+def describe(
+    model: NodeModel[Any], config: TrainingConfig, split: int, start_epoch: int, device: torch.device
+) -> dict[str, Any]:
+    """What :meth:`Callback.on_train_begin` is told."""
+    return {
+        "model": model.config_class.name,
+        "split": split,
+        "seed": config.seed,
+        "epochs": config.epochs,
+        "start_epoch": start_epoch,
+        "metric": config.metric,
+        "device": str(device),
+        "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
+    }

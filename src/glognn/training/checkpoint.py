@@ -62,11 +62,11 @@ class Checkpoint:
         self.interval = interval
         self.identity = identity
 
-    def save(self, snapshot: Snapshot) -> None:
-        save_tensors(self.path, snapshot.tensors, snapshot.values | {"identity": self.identity})
+    def save(self, snapshot: Snapshot, engine: str) -> None:
+        save_tensors(self.path, snapshot.tensors, snapshot.values | {"identity": self.identity, "engine": engine})
 
-    def load(self) -> Snapshot | None:
-        """The latest snapshot, or ``None`` when there is none yet."""
+    def load(self, engine: str) -> Snapshot | None:
+        """The latest snapshot, or ``None`` when there is none yet; ``engine`` is what it must have been made by."""
         if not self.path.exists():
             return None
         tensors, values = load_tensors(self.path)
@@ -74,5 +74,10 @@ class Checkpoint:
             raise InputError(
                 f"The checkpoint '{self.path}' belongs to another graph, settings or package version: "
                 "start again in a new folder."
+            )
+        if values.get("engine") != engine:
+            raise InputError(
+                f"The checkpoint '{self.path}' was made by the engine '{values.get('engine')}', but '{engine}' is used "
+                "now: go on with the device, installation and GLOGNN_NATIVE it was begun with, or in a new folder."
             )
         return Snapshot(tensors, values)

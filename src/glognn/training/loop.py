@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +16,21 @@ from glognn.errors import TrainingError
 from glognn.graph.graph import Graph
 from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
-from glognn.training.callbacks import Callback
+from glognn.native.members import NativeMembers
+from glognn.training.callbacks import Callback, describe
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
-from glognn.training.devices import DTYPES, resolve_device
+from glognn.training.devices import DTYPES, resolve_device, threads
+from glognn.training.together import train_one
 from glognn.training.track import Track, TrainingResult
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 logger = logging.getLogger(__name__)
+
+ENGINE = "loop"
+"""Name of this way to train, in checkpoints."""
 
 
 class _SharedForward:
@@ -85,6 +89,9 @@ def train(
     The seed of ``config`` rules dropout; torch's own random state is as before when this returns. The initial
     weights are those the model comes with. The model is moved to the device and precision of ``config``.
 
+    GloGNN and GloGNN++ on a CPU in float32 are trained by compiled code where the installation has it, with the same
+    result to rounding but other random numbers for dropout; ``GLOGNN_NATIVE=0`` in the environment does without.
+
     Args:
         model: Any :class:`~glognn.models.base.NodeModel`.
         data: A PyTorch Geometric ``Data`` with masks (every edge is then made to go both ways, unless the model keeps
@@ -103,18 +110,9 @@ def train(
         torch.manual_seed(config.seed)
         graph = graph.to(device=device, dtype=dtype)
         model.to(device=device, dtype=dtype)
+        if NativeMembers.takes(model, config, graph):
+            return train_one(model, graph, split=split, config=config, callbacks=callbacks, checkpoint=checkpoint)
         return _Session(model, graph, split, config, list(callbacks), checkpoint).run()
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    if count:
-        torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class _Session:
@@ -168,16 +166,7 @@ class _Session:
         return self._finish(stopped_by)
 
     def _announce(self) -> None:
-        info = {
-            "model": self.model.config_class.name,
-            "split": self.split,
-            "seed": self.config.seed,
-            "epochs": self.config.epochs,
-            "start_epoch": self.track.epoch,
-            "metric": self.config.metric,
-            "device": str(self.device),
-            "num_parameters": sum(parameter.numel() for parameter in self.model.parameters()),
-        }
+        info = describe(self.model, self.config, self.split, self.track.epoch, self.device)
         logger.info("training %s", info)
         for callback in self.callbacks:
             callback.on_train_begin(dict(info))
@@ -225,10 +214,10 @@ class _Session:
         tensors["random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
-        self.checkpoint.save(Snapshot(tensors, self.track.values()))
+        self.checkpoint.save(Snapshot(tensors, self.track.values()), ENGINE)
 
     def _restore(self) -> None:
-        snapshot = None if self.checkpoint is None else self.checkpoint.load()
+        snapshot = None if self.checkpoint is None else self.checkpoint.load(ENGINE)
         if snapshot is None:
             return
         self.model.load_state_dict(snapshot.part("model"))

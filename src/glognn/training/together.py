@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -17,11 +17,11 @@ from glognn.errors import InputError, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.native.members import NativeMembers
+from glognn.training.callbacks import Callback, describe
 from glognn.training.captured import CapturedMembers
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
-from glognn.training.devices import DTYPES, resolve_device
-from glognn.training.loop import threads
+from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.members import Members
 from glognn.training.track import Track, TrainingResult
 
@@ -54,7 +54,7 @@ class Watcher:
         """Before the first epoch; ``finished`` ended before the checkpoint that training goes on from."""
 
     def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
-        """After each epoch, with the tracks of those alive; the members named in the answer are given up."""
+        """After each epoch, with the tracks of those that took part; members named in the answer are given up."""
         return ()
 
     def on_member_end(self, member: int, outcome: Outcome) -> None:
@@ -105,15 +105,60 @@ def train_together(
         return batch.run()
 
 
-def _gather(
-    graph: Graph, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], splits: Sequence[int]
-) -> Members | NativeMembers:
+class _Callbacks(Watcher):
+    """Passes on how a batch of one goes to the callbacks of a training alone."""
+
+    def __init__(self, callbacks: Iterable[Callback], what: tuple[NodeModel[Any], TrainingConfig, int]) -> None:
+        self.callbacks = list(callbacks)
+        self._what = what
+
+    def on_begin(self, start_epoch: int, finished: Sequence[int]) -> None:
+        info = describe(*self._what, start_epoch, torch.device("cpu"))
+        logger.info("training %s", info)
+        for callback in self.callbacks:
+            callback.on_train_begin(dict(info))
+
+    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+        logger.debug("%s", tracks[0].curve[-1])
+        for callback in self.callbacks:
+            callback.on_epoch_end(dict(tracks[0].curve[-1]))
+        return ()
+
+    def on_member_end(self, member: int, outcome: Outcome) -> None:
+        if isinstance(outcome, TrainingResult):
+            logger.info("finished after %d epochs (%s)", outcome.last.epoch, outcome.stopped_by)
+            for callback in self.callbacks:
+                callback.on_train_end(outcome)
+
+
+def train_one(
+    model: NodeModel[Any],
+    graph: Graph,
+    *,
+    split: int,
+    config: TrainingConfig,
+    callbacks: Iterable[Callback],
+    checkpoint: Checkpoint | None,
+) -> TrainingResult:
+    """Train one model as a batch of one, with callbacks; see :func:`~glognn.training.loop.train`."""
+    watcher = _Callbacks(callbacks, (model, config, split))
+    batch = _Batch([model], graph, [split], [config], watcher, checkpoint, with_weights=True)
+    [outcome] = batch.run()
+    if isinstance(outcome, TrainingError):
+        raise outcome
+    assert outcome is not None
+    return outcome
+
+
+def _engine(
+    graph: Graph, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig]
+) -> type[Members | NativeMembers]:
     """The fastest way to train these members here."""
     if graph.y.device.type == "cuda":
-        return CapturedMembers(graph, models, configs, splits)
-    if all(NativeMembers.supports(m.config, c, graph) for m, c in zip(models, configs, strict=True)):
-        return NativeMembers(graph, models, configs, splits, threads=torch.get_num_threads())
-    return Members(graph, models, configs, splits)
+        return CapturedMembers
+    if all(NativeMembers.takes(model, config, graph) for model, config in zip(models, configs, strict=True)):
+        return NativeMembers
+    return Members
 
 
 class _Batch:
@@ -139,11 +184,12 @@ class _Batch:
         self.finished: list[int] = []
         self.tracks = [Track(config) for config in configs]
         self.outcomes: list[Outcome | None] = [None] * len(models)
-        snapshot = None if checkpoint is None else checkpoint.load()
+        engine = _engine(graph, models, configs)
+        snapshot = None if checkpoint is None else checkpoint.load(engine.engine)
         if snapshot is not None:
             self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
             self.finished = [i for i in range(len(models)) if i not in self.alive]
-        self.members = _gather(
+        self.members = engine(
             graph,
             [models[i] for i in self.inside],
             [configs[i] for i in self.inside],
@@ -161,9 +207,6 @@ class _Batch:
         while self.alive:
             epoch += 1
             ended = self._epoch(epoch)
-            if self.alive:
-                given_up = self.watcher.on_epoch_end(epoch, self.alive, [self.tracks[i] for i in self.alive])
-                self._leave([i for i in self.alive if i in given_up])
             due = self.checkpoint is not None and time.perf_counter() - saved >= self.checkpoint.interval
             if self.checkpoint is not None and self.alive and (ended or due):
                 self._save()
@@ -198,9 +241,11 @@ class _Batch:
                 ended[i] = track.result(test, stopped_by, self.members.engine)
         if self.remembers and improved:
             self.members.remember(improved)
+        going = [i for i in self.alive if not isinstance(ended.get(i), TrainingError)]
+        given_up = self.watcher.on_epoch_end(epoch, going, [self.tracks[i] for i in going])
         for i, outcome in ended.items():
             self._end(i, outcome)
-        self._leave(list(ended))
+        self._leave([*ended, *given_up])
         return list(ended)
 
     def _end(self, i: int, outcome: Outcome) -> None:
@@ -226,4 +271,4 @@ class _Batch:
             "inside": self.inside,
             "tracks": [self.tracks[i].values() for i in self.alive],
         }
-        self.checkpoint.save(Snapshot(self.members.snapshot(), values))
+        self.checkpoint.save(Snapshot(self.members.snapshot(), values), self.members.engine)
