@@ -94,7 +94,8 @@ def epochs_done(folder: Path) -> int:
     """How far the checkpoint of a run folder is, 0 when there is none yet."""
     try:
         with safe_open(folder / "checkpoint" / "latest.safetensors", framework="np") as file:
-            return len(json.loads(file.metadata()["glognn"])["curve"])
+            values = json.loads(file.metadata()["glognn"])
+            return len((values if "curve" in values else values["tracks"][0])["curve"])
     except (FileNotFoundError, SafetensorError):
         return 0
 

@@ -11,12 +11,14 @@ import torch
 
 from glognn.bench.method import WARM_UP, Method
 from glognn.experiments.config import RunConfig
-from glognn.experiments.run import build_model
+from glognn.experiments.run import build_model, initial_models
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.training.callbacks import Callback
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
+from glognn.training.together import Watcher, train_together
+from glognn.training.track import Track
 
 
 class _Clock(Callback):
@@ -33,6 +35,21 @@ class _Clock(Callback):
         return (self.ends[-1] - self.ends[WARM_UP - 1]) / (len(self.ends) - WARM_UP)
 
 
+class _BatchClock(Watcher):
+    """Notes when each epoch of a batch ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[float] = []
+
+    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+        self.ends.append(time.perf_counter())
+        return ()
+
+    def seconds(self) -> float:
+        """Of one epoch of the whole batch after the warm-up, on average."""
+        return (self.ends[-1] - self.ends[WARM_UP - 1]) / (len(self.ends) - WARM_UP)
+
+
 def _timed(training: TrainingConfig, epochs: int) -> TrainingConfig:
     return replace(training, epochs=WARM_UP + epochs, early_stopping="none", selection="last")
 
@@ -45,7 +62,7 @@ def time_run(model: NodeModel[Any], config: RunConfig, graph: Graph, split: int,
 
 
 def time_splits(config: RunConfig, graph: Graph, splits: Sequence[int], epochs: int) -> float:
-    """Seconds of an epoch of one split when several are trained in one go: one after the other, each with its own seed.
+    """Seconds of an epoch of one split when several are trained together, each with its own seed.
 
     Args:
         config: Settings of the model and its training.
@@ -53,11 +70,18 @@ def time_splits(config: RunConfig, graph: Graph, splits: Sequence[int], epochs: 
         splits: Columns of its masks; one may be named several times.
         epochs: Timed epochs of each split.
     """
-    seconds = []
-    for number, split in enumerate(splits):
-        seeded = replace(config, training=replace(config.training, seed=config.training.seed + number))
-        seconds.append(time_run(build_model(seeded, graph), seeded, graph, split, epochs))
-    return sum(seconds) / len(seconds)
+    seeds = [config.training.seed + number for number in range(len(splits))]
+    seeded = [replace(config, training=replace(config.training, seed=seed)) for seed in seeds]
+    watcher = _BatchClock()
+    train_together(
+        initial_models(seeded, graph),
+        graph,
+        splits=splits,
+        configs=[_timed(each.training, epochs) for each in seeded],
+        watcher=watcher,
+        with_weights=False,
+    )
+    return watcher.seconds() / len(splits)
 
 
 class Ours(Method):

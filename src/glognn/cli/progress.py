@@ -72,7 +72,8 @@ class TrainingProgress(Callback):
         self._progress.stop()
 
     def on_train_begin(self, info: dict[str, Any]) -> None:
-        self._title = f"{info['model']}, split {info['split']}"
+        split = info["split"]
+        self._title = f"{info['model']}, {split if isinstance(split, str) else f'split {split}'}"
         self._metric = info["metric"]
         self._progress.reset(
             self._epochs,

@@ -21,14 +21,10 @@ MOST_MEMBERS = 60
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs of equal settings, by seed and split."""
+    """Runs of equal settings, by seed and split, below one folder."""
 
+    group: Path
     jobs: tuple[Job, ...]
-
-    @property
-    def group(self) -> Path:
-        """The folder of all runs with these settings."""
-        return self.jobs[0].folder.parent.parent
 
     @property
     def names(self) -> list[str]:
@@ -58,7 +54,7 @@ class Batch:
         left = tuple(job for job in self.jobs if not job.done)
         if not left:
             return None
-        return self if self.checkpoint.exists() else Batch(left)
+        return self if self.checkpoint.exists() else Batch(self.group, left)
 
 
 def make_batches(jobs: Iterable[Job], workers: int = 1) -> list[Batch]:
@@ -68,17 +64,18 @@ def make_batches(jobs: Iterable[Job], workers: int = 1) -> list[Batch]:
         groups.setdefault(job.folder.parent.parent, []).append(job)
     batches: list[Batch] = []
     for group, members in groups.items():
-        found = _interrupted(group, members)
+        found = interrupted(group, members)
         batches += found
         taken = {job.folder for batch in found for job in batch.jobs}
         fresh = [job for job in members if not job.done and job.folder not in taken]
         share = -(-len(members) // max(1, -(-workers // len(groups))))
         size = min(MOST_MEMBERS, share)
-        batches += [Batch(tuple(fresh[start : start + size])) for start in range(0, len(fresh), size)]
+        batches += [Batch(group, tuple(fresh[start : start + size])) for start in range(0, len(fresh), size)]
     return batches
 
 
-def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
+def interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
+    """Batches of these runs that can go on from a checkpoint."""
     by_name = {job.folder.relative_to(group).as_posix(): job for job in jobs}
     found = []
     for path in sorted((group / "together").glob("*.json")):
@@ -87,7 +84,7 @@ def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
         except FileNotFoundError:  # another process has just ended it
             continue
         if all(name in by_name for name in names):
-            batch = Batch(tuple(by_name[name] for name in names))
+            batch = Batch(group, tuple(by_name[name] for name in names))
             if batch.checkpoint.exists() and not all(job.done for job in batch.jobs):
                 found.append(batch)
     return found

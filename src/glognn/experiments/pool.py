@@ -51,7 +51,7 @@ def run_jobs(
         together: Train runs that differ in seed and split alone as one batch; else one after another.
     """
     waiting = [job for job in jobs if not job.done]
-    tasks = make_batches(jobs, workers) if together else [Batch((job,)) for job in waiting]
+    tasks = make_batches(jobs, workers) if together else [Batch(job.folder.parent, (job,)) for job in waiting]
     if workers == 1:
         for task in tasks:
             yield from _run(task, mirror, together)

@@ -22,21 +22,22 @@ import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
 from glognn.errors import TrainingError
-from glognn.experiments.batches import Batch
+from glognn.experiments.batches import Batch, interrupted
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
 from glognn.experiments.folder import Report, read_report, save_model
 from glognn.experiments.layout import CHECKPOINT, CONFIG, CURVE, DONE, MODEL, REPORT
+from glognn.experiments.plan import Job
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.models.base import NodeModel
 from glognn.storage import write_json, write_text
-from glognn.training.callbacks import Callback
+from glognn.training.callbacks import Callback, describe
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.loop import train
 from glognn.training.together import Outcome, Watcher, members_at_once, train_together
-from glognn.training.track import TrainingResult
+from glognn.training.track import Track, TrainingResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,19 +120,41 @@ def _close(folder: Path) -> None:
 
 
 class _Recorder(Watcher):
-    """Writes the folder of each member of a batch as it ends."""
+    """Writes the folder of each member of a batch as it ends, and tells callbacks of the batch as of one run."""
 
-    def __init__(self, batch: Batch, models: list[NodeModel[Any]], loaded: LoadedGraph, device: torch.device) -> None:
+    def __init__(
+        self,
+        batch: Batch,
+        models: list[NodeModel[Any]],
+        loaded: LoadedGraph,
+        device: torch.device,
+        callbacks: Iterable[Callback],
+        on_run_end: Callable[[Report], None],
+    ) -> None:
         self.batch, self.models, self.loaded, self.device = batch, models, loaded, device
+        self.callbacks = list(callbacks)
+        self.on_run_end = on_run_end
         self.errors: dict[Path, str] = {}
 
     def on_begin(self, start_epoch: int, finished: Sequence[int]) -> None:
+        training = self.batch.jobs[0].config.training
+        info = describe(self.models[0], training, self.batch.jobs[0].split, start_epoch, self.device)
+        for callback in self.callbacks:
+            callback.on_train_begin(info | {"split": f"{len(self.batch.jobs)} splits together"})
         self.on_saved(finished)
+
+    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+        if self.callbacks and tracks:
+            rows = [track.curve[-1] for track in tracks]
+            means = {name: statistics.fmean(row[name] for row in rows) for name in rows[0]}
+            for callback in self.callbacks:
+                callback.on_epoch_end(means | {"seconds": sum(row["seconds"] for row in rows)})
+        return ()
 
     def on_member_end(self, member: int, outcome: Outcome) -> None:
         job, model = self.batch.jobs[member], self.models[member]
         if isinstance(outcome, TrainingError):
-            self.errors[job.folder] = str(outcome)
+            self.errors[job.folder] = f"Split {job.split}, seed {job.seed}: {outcome}"
             return
         write_text(job.folder / CONFIG, job.config.to_toml())
         report = _split_report(
@@ -144,9 +167,15 @@ class _Recorder(Watcher):
             folder = self.batch.jobs[member].folder
             if (folder / REPORT).exists() and not (folder / DONE).exists():
                 _close(folder)
+                self.on_run_end(read_report(folder))
 
 
-def run_batch(batch: Batch, loaded: LoadedGraph) -> dict[Path, str]:
+def run_batch(
+    batch: Batch,
+    loaded: LoadedGraph,
+    callbacks: Iterable[Callback] = (),
+    on_run_end: Callable[[Report], None] = lambda report: None,
+) -> dict[Path, str]:
     """Train the runs of a batch together, or go on with it; errors by the folder of the run they ended.
 
     A graph too large for several models at once is trained on one by one.
@@ -157,16 +186,17 @@ def run_batch(batch: Batch, loaded: LoadedGraph) -> dict[Path, str]:
     most = members_at_once(models[0], graph, device)
     if most == 1:
         for job in batch.jobs:
-            run_split(job.folder, job.config, job.split, loaded)
+            on_run_end(run_split(job.folder, job.config, job.split, loaded, callbacks))
         return {}
     if most < len(batch.jobs) and not batch.checkpoint.exists():
-        parts = [Batch(batch.jobs[start : start + most]) for start in range(0, len(batch.jobs), most)]
-        return {folder: error for part in parts for folder, error in run_batch(part, loaded).items()}
+        parts = [Batch(batch.group, batch.jobs[start : start + most]) for start in range(0, len(batch.jobs), most)]
+        found = [run_batch(part, loaded, callbacks, on_run_end) for part in parts]
+        return {folder: error for errors in found for folder, error in errors.items()}
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     batch.begin()
     identity = hashlib.sha256("".join(_identity(job.config, loaded) for job in batch.jobs).encode()).hexdigest()
-    recorder = _Recorder(batch, models, loaded, device)
+    recorder = _Recorder(batch, models, loaded, device, callbacks, on_run_end)
     train_together(
         models,
         graph,
@@ -198,20 +228,31 @@ def run_splits(
     callbacks: Iterable[Callback] = (),
     on_split_end: Callable[[Report], None] | None = None,
 ) -> Report:
-    """Train on every split of a configuration; one split makes a plain run folder, several a parent of them."""
+    """Train on every split of a configuration; one split makes a plain run folder, several a parent of them.
+
+    Several splits train together. Callbacks are then told of the batch as of one run: the split is their number, scores
+    and losses are means over the splits still training.
+    """
     splits = parse_splits(config.splits, loaded.graph.num_splits)
-    single = len(splits) == 1
-    if not single:
-        write_text(folder / CONFIG, config.to_toml())
-    reports = []
-    for split in splits:
-        child = folder if single else folder / f"split-{split}"
-        reports.append(run_split(child, config, split, loaded, callbacks))
-        if on_split_end is not None:
-            on_split_end(reports[-1])
-    if single:
-        return reports[0]
-    summary = summarize(config, reports)
+    told = on_split_end or (lambda report: None)
+    if len(splits) == 1:
+        report = run_split(folder, config, splits[0], loaded, callbacks)
+        told(report)
+        return report
+    write_text(folder / CONFIG, config.to_toml())
+    jobs = [
+        Job(folder / f"split-{split}", config.for_split(split), split, config.model.name, "given") for split in splits
+    ]
+    for job in jobs:
+        if job.done or (job.folder / CHECKPOINT).exists():  # the latter was begun alone
+            told(run_split(job.folder, job.config, job.split, loaded, callbacks))
+    batches = interrupted(folder, jobs)
+    taken = {job.folder for batch in batches for job in batch.jobs}
+    fresh = tuple(job for job in jobs if not job.done and job.folder not in taken)
+    for batch in [*batches, *([Batch(folder, fresh)] if fresh else [])]:
+        for error in run_batch(batch, loaded, callbacks, told).values():
+            raise TrainingError(error)
+    summary = summarize(config, [read_report(job.folder) for job in jobs])
     write_json(folder / REPORT, summary)
     write_text(folder / DONE, "")
     return summary

@@ -119,9 +119,10 @@ class _Callbacks(Watcher):
             callback.on_train_begin(dict(info))
 
     def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
-        logger.debug("%s", tracks[0].curve[-1])
-        for callback in self.callbacks:
-            callback.on_epoch_end(dict(tracks[0].curve[-1]))
+        for track in tracks:
+            logger.debug("%s", track.curve[-1])
+            for callback in self.callbacks:
+                callback.on_epoch_end(dict(track.curve[-1]))
         return ()
 
     def on_member_end(self, member: int, outcome: Outcome) -> None:
