@@ -25,6 +25,7 @@ from tests.conftest import make_data
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "linkx": [{"num_layers": 2, "num_edge_layers": 2, "num_node_layers": 2}],
+    "ggcn": [{"num_layers": 4}],
     "gcnii": [{"shared_weights": True, "num_layers": 2}],
     "mixhop": [{"batch_norm": True, "num_layers": 1}],
     "polynormer": [{"convolution": "gat", "heads": 2, "num_layers": 2}],
@@ -38,6 +39,8 @@ CASES = [
 ]
 SPLITS = [0, 1, 2]
 PHASES = {"local_epochs": 4}
+STARTING = {"gprgnn": ("restart",)}
+"""Settings that only decide the initial weights, and so may differ, too."""
 
 
 def make_graph(config: type[ModelConfig], *, sparse: bool) -> Graph:
@@ -47,11 +50,15 @@ def make_graph(config: type[ModelConfig], *, sparse: bool) -> Graph:
     return Graph.from_data(data, GraphConfig.from_mapping(config.graph_settings), dtype=torch.float64)
 
 
-def complete(config: type[ModelConfig], settings: dict[str, Any], dropout: float) -> dict[str, Any]:
-    """With this share of dropout wherever there is one, small, and with both phases where there are two."""
-    shares = {name: dropout for name in config.names() if name.endswith("dropout")}
+def complete(config: type[ModelConfig], settings: dict[str, Any], dropout: float, member: int) -> dict[str, Any]:
+    """With this share of dropout wherever there is one, small, and with both phases where there are two.
+
+    The numbers in which members may differ are each member's own.
+    """
+    values = config().as_dict() | {name: dropout for name in config.names() if name.endswith("dropout")}
+    own = {name: values[name] * (1 - 0.1 * member) for name in (*config.numbers, *STARTING.get(config.name, ()))}
     small = {"hidden_channels": 8} | {name: value for name, value in PHASES.items() if name in config.names()}
-    return small | settings | shares
+    return values | small | settings | own
 
 
 def build(graph: Graph, config: type[ModelConfig], settings: dict[str, Any], seed: int) -> NodeModel[Any]:
@@ -87,9 +94,9 @@ def assert_equal_states(found: NodeModel[Any], wanted: NodeModel[Any]) -> None:
 def test_members_end_as_they_do_alone(config: type[ModelConfig], settings: dict[str, Any]) -> None:
     """Also those that stop earlier, in another phase of training, or select an epoch of one."""
     graph = make_graph(config, sparse=True)
-    settings = complete(config, settings, 0.0)
     configs = [training(member, epochs=epochs) for member, epochs in enumerate((9, 3, 6))]
-    alone, together = ([build(graph, config, settings, member) for member in SPLITS] for _ in range(2))
+    every = [complete(config, settings, 0.0, member) for member in SPLITS]
+    alone, together = ([build(graph, config, every[member], member) for member in SPLITS] for _ in range(2))
     wanted = [train(alone[i], graph, split=i, config=configs[i]) for i in SPLITS]
     found = train_together(together, graph, splits=SPLITS, configs=configs)
     for i in SPLITS:
@@ -108,10 +115,11 @@ def test_a_member_with_dropout_does_not_depend_on_the_others(
     config: type[ModelConfig], settings: dict[str, Any]
 ) -> None:
     graph = make_graph(config, sparse=False)
-    settings = complete(config, settings, 0.4)
+    every = [complete(config, settings, 0.4, member) for member in SPLITS]
+    every[0] = every[1]
 
     def trained(*members: int) -> list[Tensor]:
-        models = [build(graph, config, settings, 0) for _ in members]
+        models = [build(graph, config, every[member], 0) for member in members]
         configs = [replace(training(0, epochs=6), seed=member) for member in members]
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="There is a performance drop")
@@ -129,7 +137,7 @@ def test_a_member_with_dropout_does_not_depend_on_the_others(
 def test_an_interruption_keeps_the_phase(tmp_path: Path, epoch: int) -> None:
     """The selected weights are left with the phase they were selected in, whether or not training was interrupted."""
     config = MODELS["polynormer"]
-    graph, settings = make_graph(config, sparse=False), complete(config, {}, 0.4)
+    graph, settings = make_graph(config, sparse=False), complete(config, {}, 0.4, 0)
 
     class Interruption(Watcher):
         def on_epoch_end(self, number: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
@@ -152,3 +160,27 @@ def test_an_interruption_keeps_the_phase(tmp_path: Path, epoch: int) -> None:
         trained(Interruption(), checkpoint())
     for found, model in zip(trained(None, checkpoint()), wanted, strict=True):
         assert_equal_states(found, model)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "same"),
+    [
+        ("gat", {"in_dropout": 0.0}, {"in_dropout": 0.1}, False),
+        ("gat", {"in_dropout": 0.1}, {"in_dropout": 0.2, "dropout": 0.0}, True),
+        ("polynormer", {"in_dropout": 0.0}, {"in_dropout": 0.1}, False),
+        ("gcnii", {"in_dropout": 0.0}, {"in_dropout": 0.1}, False),
+        ("gcnii", {"theta": 0.1}, {"residual_weight": 0.0}, True),
+        ("dirgnn", {"outgoing_weight": 0.2}, {"outgoing_weight": 0.7}, True),
+        ("dirgnn", {"outgoing_weight": 0.0}, {"outgoing_weight": 0.7}, False),
+        ("dirgnn", {"outgoing_weight": 0.0}, {"outgoing_weight": 1.0}, False),
+        ("gprgnn", {"restart": 0.1}, {"propagation_dropout": 0.0}, True),
+        ("gprgnn", {"num_hops": 3}, {}, False),
+    ],
+)
+def test_numbers_are_no_part_of_the_shape(name: str, first: dict[str, Any], second: dict[str, Any], same: bool) -> None:
+    assert (MODELS[name](**first).shape() == MODELS[name](**second).shape()) == same
+
+
+@pytest.mark.parametrize("config", [pytest.param(config, id=name) for name, config in MODELS.items()])
+def test_every_share_of_dropout_is_a_number(config: type[ModelConfig]) -> None:
+    assert {name for name in config.names() if name.endswith("dropout")} <= set(config.numbers)

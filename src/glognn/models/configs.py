@@ -241,6 +241,7 @@ class GATConfig(ModelConfig):
     summary = "Averages over neighbours with learnt weights, on PyTorch Geometric's layers"
     paper = "Velickovic et al., ICLR 2018"
     implementation = "glognn.models.gat:GAT"
+    numbers = ("dropout", "in_dropout")
 
     num_layers: int = integer(2, "Attention layers.", low=1, high=64)
     heads: int = integer(8, "Attention heads, side by side in hidden layers and averaged in the last.", low=1, high=64)
@@ -249,6 +250,10 @@ class GATConfig(ModelConfig):
         0.5, "Share of hidden values and of attention coefficients zeroed in training.", low=0, high=1, high_open=True
     )
     in_dropout: float = _in_dropout()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
 
     def check(self) -> None:
         if self.hidden_channels % self.heads:
@@ -280,6 +285,7 @@ class MixHopConfig(ModelConfig):
     summary = "Neighbourhoods of several distances side by side, on PyTorch Geometric's layer"
     paper = "Abu-El-Haija et al., ICML 2019"
     implementation = "glognn.models.mixhop:MixHop"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Convolutions before the linear map to the classes.", low=1, high=64)
     num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
@@ -303,6 +309,7 @@ class GCNIIConfig(ModelConfig):
     summary = "A deep GCN with initial residual and identity mapping, on PyTorch Geometric's layer"
     paper = "Chen et al., ICML 2020"
     implementation = "glognn.models.gcnii:GCNII"
+    numbers = ("residual_weight", "theta", "dropout", "in_dropout")
 
     num_layers: int = integer(8, "Convolutions between the two linear maps.", low=1, high=256)
     residual_weight: float = real(
@@ -318,6 +325,10 @@ class GCNIIConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
     in_dropout: float = _in_dropout()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
 
     def num_parameters(self, sizes: Sizes) -> int:
         matrices = self.num_layers * (1 if self.shared_weights else 2)
@@ -338,6 +349,7 @@ class SGFormerConfig(ModelConfig):
     summary = "Attention between all nodes beside a GCN; PyTorch Geometric's"
     paper = "Wu et al., NeurIPS 2023"
     implementation = "glognn.models.sgformer:SGFormer"
+    numbers = ("graph_weight", "dropout", "attention_dropout")
 
     num_layers: int = integer(2, "Graph convolutions.", low=1, high=64)
     num_attention_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -381,6 +393,7 @@ class PolynormerConfig(ModelConfig):
     summary = "Polynomials of features, over neighbours and then over all nodes; PyTorch Geometric's"
     paper = "Deng et al., ICLR 2024"
     implementation = "glognn.models.polynormer:Polynormer"
+    numbers = ("beta", "dropout", "global_dropout", "in_dropout")
 
     num_layers: int = integer(3, "Local layers.", low=1, high=64)
     num_global_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -396,6 +409,10 @@ class PolynormerConfig(ModelConfig):
         0.5, "Share of hidden values zeroed in training after global attention.", low=0, high=1, high_open=True
     )
     in_dropout: float = _in_dropout()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
 
     def num_parameters(self, sizes: Sizes) -> int:
         """Of a local layer two linear maps, a convolution and two normalisations; attention has vectors, no bias."""
@@ -426,6 +443,7 @@ class DirGNNConfig(ModelConfig):
     summary = "Weights of their own for outgoing and incoming edges, on PyTorch Geometric's layer"
     paper = "Rossi et al., LoG 2023"
     implementation = "glognn.models.dirgnn:DirGNN"
+    numbers = ("outgoing_weight", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True}
 
     num_layers: int = integer(3, "Convolutions.", low=1, high=64)
@@ -444,6 +462,10 @@ class DirGNNConfig(ModelConfig):
     normalize: bool = switch(False, "Whether the hidden values of a node are divided by their length.")
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def shape(self) -> tuple[object, ...]:
+        """At the ends of its range the weight leaves out one of the directions."""
+        return *super().shape(), self.outgoing_weight == 0, self.outgoing_weight == 1
 
     def num_parameters(self, sizes: Sizes) -> int:
         jumps, width = self.jumping_knowledge != "none", self.hidden_channels
@@ -470,6 +492,7 @@ class H2GCNConfig(ModelConfig):
     summary = "Neighbours at distance 1 and 2 kept apart, all rounds side by side"
     paper = "Zhu et al., NeurIPS 2020"
     implementation = "glognn.models.h2gcn:H2GCN"
+    numbers = ("dropout",)
 
     num_rounds: int = integer(
         2,
@@ -487,6 +510,7 @@ class GPRGNNConfig(ModelConfig):
     summary = "A network on the features, spread by PageRank with learned weights"
     paper = "Chien et al., ICLR 2021"
     implementation = "glognn.models.gprgnn:GPRGNN"
+    numbers = ("dropout", "propagation_dropout")
 
     num_hops: int = integer(10, "Steps of the PageRank.", low=1, high=64)
     restart: float = real(
@@ -501,6 +525,10 @@ class GPRGNNConfig(ModelConfig):
         0.5, "Share of class scores zeroed in training before they are spread.", low=0, high=1, high_open=True
     )
 
+    def shape(self) -> tuple[object, ...]:
+        """The restart only decides which weights training starts from."""
+        return tuple(value for name, value in self.as_dict().items() if name not in (*self.numbers, "restart"))
+
 
 class GGCNConfig(ModelConfig):
     title = "GGCN"
@@ -508,6 +536,7 @@ class GGCNConfig(ModelConfig):
     summary = "Signed messages by similarity, corrected for degrees, decaying with depth"
     paper = "Yan et al., ICDM 2022"
     implementation = "glognn.models.ggcn:GGCN"
+    numbers = ("decay_rate", "decay_exponent", "dropout")
 
     num_layers: int = integer(2, "Layers.", low=2, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
@@ -522,6 +551,7 @@ class ACMGCNConfig(ModelConfig):
     summary = "Smoothed, sharpened and own features, mixed by each node as it needs"
     paper = "Luan et al., NeurIPS 2022"
     implementation = "glognn.models.acmgcn:ACMGCN"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
@@ -534,6 +564,7 @@ class WRGATConfig(ModelConfig):
     summary = "Attention to neighbours and to nodes whose surroundings look alike"
     paper = "Suresh et al., KDD 2021"
     implementation = "glognn.models.wrgat:WRGAT"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)

@@ -18,6 +18,7 @@ divides each sum over N_r(i) by |N_r(i)| (``aggregation="mean"``), and the w of 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -109,6 +110,10 @@ class WRGAT(NodeModel[WRGATInputs]):
         widths = [in_channels, *[self.config.hidden_channels] * (self.config.num_layers - 1), out_channels]
         relations = 2 + self.config.num_rings
         self.layers = nn.ModuleList(RelationalAttention(a, b, relations) for a, b in pairwise(widths))
+        self.dropout = self.config.dropout
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.dropout = numbers["dropout"]
 
     def reset_parameters(self) -> None:
         for layer in self.layers.children():
@@ -164,7 +169,7 @@ class WRGAT(NodeModel[WRGATInputs]):
     def decode(self, encoded: tuple[Tensor, ...], inputs: WRGATInputs) -> Tensor:
         hidden = encoded[0]
         for layer in list(self.layers)[1:]:
-            hidden = layer(F.dropout(F.relu(hidden), self.config.dropout, self.training), inputs.edges)
+            hidden = layer(F.dropout(F.relu(hidden), self.dropout, self.training), inputs.edges)
         return hidden
 
     def logits(self, inputs: WRGATInputs) -> Tensor:
