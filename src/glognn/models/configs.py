@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from glognn.errors import InputError
-from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, chain
+from glognn.models.memory import INDEX_BYTES, LONG_BYTES, PARAMETER_COPIES, VALUE_BYTES, Sizes, chain, sparse_bytes
 from glognn.nn.config import LayerConfig
 from glognn.settings import Settings, choice, integer, real, suggest, switch
 
@@ -60,13 +62,15 @@ class ModelConfig(Settings):
         num_feature_entries: int | None = None,
     ) -> int:
         """Bytes that training holds at its peak in float32: weights five times (with gradient, the moments of Adam and
-        the best epoch's), activations, and the model's constant inputs, features and adjacency included.
+        the best epoch's), activations, and the model's constant inputs, features and adjacency included. Where there
+        are fewer activations than weights, a sixth copy of these is the peak: better ones taking the best one's place.
 
         The parts are :meth:`num_parameters`, :meth:`num_activations` and :meth:`input_bytes`, which a model
         overrides. ``num_entries`` are those of the adjacency, ``num_feature_entries`` those of sparse features.
         """
         sizes = Sizes(num_nodes, num_entries, num_features, num_classes, num_feature_entries)
-        values = PARAMETER_COPIES * self.num_parameters(sizes) + self.num_activations(sizes)
+        parameters = self.num_parameters(sizes)
+        values = PARAMETER_COPIES * parameters + max(parameters, self.num_activations(sizes))
         return VALUE_BYTES * values + self.input_bytes(sizes)
 
     def num_parameters(self, sizes: Sizes) -> int:
@@ -503,6 +507,22 @@ class H2GCNConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
+    @property
+    def _width(self) -> int:
+        """Of all rounds side by side."""
+        return self.hidden_channels * ((2 << self.num_rounds) - 1)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        return sizes.features * self.hidden_channels + self._width * sizes.classes
+
+    def num_activations(self, sizes: Sizes) -> int:
+        return sizes.nodes * (3 * self._width + self.hidden_channels + 4 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """The second ring is a guess (:data:`~glognn.models.memory.SECOND_NEIGHBOURS`), and often the largest part."""
+        second = sparse_bytes(sizes.nodes, sizes.nodes, sizes.second_ring) // 2
+        return sizes.feature_bytes() + sizes.adjacency_bytes(loops=False, symmetric=True) + second
+
 
 class GPRGNNConfig(ModelConfig):
     title = "GPR-GNN"
@@ -529,6 +549,16 @@ class GPRGNNConfig(ModelConfig):
         """The restart only decides which weights training starts from."""
         return tuple(value for name, value in self.as_dict().items() if name not in (*self.numbers, "restart"))
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        return chain(sizes.features, self.hidden_channels, sizes.classes) + self.num_hops + 1
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """However many hops: their results are not kept."""
+        return sizes.dropped(sizes.nodes * (4 * self.hidden_channels + 8 * sizes.classes))
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.droppable_bytes() + sizes.adjacency_bytes(loops=True, symmetric=True)
+
 
 class GGCNConfig(ModelConfig):
     title = "GGCN"
@@ -544,6 +574,24 @@ class GGCNConfig(ModelConfig):
     decay_exponent: float = real(3.0, "How fast that shrinks from layer to layer.", low=0)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
+    def num_parameters(self, sizes: Sizes) -> int:
+        """The linear maps, the first twice as wide, and six weights for each layer's sum."""
+        first = chain(sizes.features, 2 * self.hidden_channels)
+        later = chain(*[self.hidden_channels] * (self.num_layers - 1), sizes.classes)
+        return first + later + 6 * self.num_layers
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Six n x hidden and six for each entry in a layer; the peak is in the last sum or in the linear map before."""
+        hidden, kept = sizes.nodes * self.hidden_channels, 6 * self.num_layers
+        summing = (kept - 4) * hidden + (kept + 4) * sizes.entries
+        mapping = (kept - 3) * hidden + (kept - 8) * sizes.entries
+        return sizes.dropped(max(summing, mapping) + sizes.nodes * (6 * sizes.classes + 10))
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """Of each edge its neighbour, two orders, weight and ratio of degrees."""
+        edge = INDEX_BYTES + 2 * LONG_BYTES + 2 * VALUE_BYTES
+        return sizes.droppable_bytes() + edge * sizes.entries + INDEX_BYTES * (sizes.nodes + 1)
+
 
 class ACMGCNConfig(ModelConfig):
     title = "ACM-GCN"
@@ -556,6 +604,20 @@ class ACMGCNConfig(ModelConfig):
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Three matrices without bias, three vectors and nine weights for each layer."""
+        widths = [sizes.features] + [self.hidden_channels] * (self.num_layers - 1) + [sizes.classes]
+        return sum(3 * (before + 1) * after + 9 for before, after in pairwise(widths))
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Fourteen n x c for one layer; of more, five n x hidden for each and those of one in the backward pass."""
+        deep = (5 * self.num_layers + min(self.num_layers + 1, 4)) * self.hidden_channels + sizes.classes
+        values = deep if self.num_layers > 1 else 14 * sizes.classes
+        return sizes.dropped(sizes.nodes * (values + 6 * self.num_layers))
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.droppable_bytes() + sizes.adjacency_bytes(loops=True)
 
 
 class WRGATConfig(ModelConfig):
@@ -586,6 +648,45 @@ class WRGATConfig(ModelConfig):
         ("sum", "mean"),
     )
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    @property
+    def num_relations(self) -> int:
+        """The edges of the graph, and similarity up to each distance."""
+        return 2 + self.num_rings
+
+    def num_compared(self, num_nodes: int) -> int:
+        """About how many nodes each node is compared with."""
+        return self.num_similar or math.ceil(2 * math.log2(max(num_nodes, 2)))
+
+    def _edges(self, sizes: Sizes) -> int:
+        """Those of all relations; a bound, as nodes without a ring are not compared by it."""
+        steps = min((self.num_compared(sizes.nodes) + 1) // 2, sizes.nodes - 1)
+        return sizes.entries + 2 * (self.num_rings + 1) * steps * sizes.nodes
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """A matrix for the node itself and each relation, two vectors for each of them, and a bias."""
+        widths = [sizes.features] + [self.hidden_channels] * (self.num_layers - 1) + [sizes.classes]
+        relations = self.num_relations
+        return sum((before * (1 + relations) + 2 * relations + 1) * after for before, after in pairwise(widths))
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """At the peak either the attention of the last hidden layer passes, or its values; others keep theirs."""
+        width, classes, relations = self.hidden_channels, sizes.classes, self.num_relations
+        edges = self._edges(sizes)
+        if self.num_layers == 1:
+            return sizes.nodes * (4 * relations + 2) * classes + 9 * edges
+        passing = max(
+            sizes.nodes * (2 * relations + 4) * (width + classes) + 13 * edges,
+            sizes.nodes * ((4 * relations + 2) * width + 2 * classes) + 8 * edges,
+        )
+        kept = sizes.nodes * ((2 * relations + 3) * width + 20 * relations) + 4 * edges
+        return passing + (self.num_layers - 2) * kept
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """Of each edge its place both ways, four 64-bit numbers and the weight."""
+        edge = 2 * INDEX_BYTES + 4 * LONG_BYTES + VALUE_BYTES
+        rows = sizes.nodes * (1 + self.num_relations) + 2
+        return sizes.feature_bytes() + edge * self._edges(sizes) + INDEX_BYTES * rows
 
 
 MODELS: dict[str, type[ModelConfig]] = {
