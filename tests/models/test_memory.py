@@ -20,6 +20,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "glognn": [{}, {"alpha": 0.0}, {"alpha": 1.0, "beta2": 0.0}, {"fusion": "output", "num_encoder_layers": 3}],
     "glognn++": [{}, {"num_encoder_layers": 1, "num_layers": 3}],
     "linkx": [{}, {"num_layers": 3, "num_edge_layers": 2, "num_node_layers": 2}],
+    "acmgcn": [{}, {"num_layers": 1}, {"num_layers": 5}],
+    "ggcn": [{}, {"num_layers": 4, "hidden_channels": 128}],
+    "gprgnn": [{}, {"num_hops": 3, "hidden_channels": 8}],
+    "wrgat": [{}, {"num_layers": 1}, {"num_rings": 1, "num_similar": 6, "hidden_channels": 128, "num_layers": 3}],
+    "h2gcn": [{}, {"num_rounds": 1}],
     "dirgnn": [
         {},
         {"jumping_knowledge": "cat", "normalize": True},

@@ -14,6 +14,7 @@ released code: it has two layers, here their number is a setting.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -84,6 +85,10 @@ class ACMGCN(NodeModel[ACMGCNInputs]):
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         widths = [in_channels, *[self.config.hidden_channels] * (self.config.num_layers - 1), out_channels]
         self.layers = nn.ModuleList(ChannelMixing(a, b) for a, b in pairwise(widths))
+        self.dropout = self.config.dropout
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.dropout = numbers["dropout"]
 
     def reset_parameters(self) -> None:
         for layer in self.layers.children():
@@ -95,7 +100,7 @@ class ACMGCN(NodeModel[ACMGCNInputs]):
 
     def logits(self, inputs: ACMGCNInputs) -> Tensor:
         first, *others = self.layers
-        hidden: Tensor = first(inputs.x, inputs.low_pass, self.config.dropout)
+        hidden: Tensor = first(inputs.x, inputs.low_pass, self.dropout)
         for layer in others:
-            hidden = layer(hidden, inputs.low_pass, self.config.dropout)
+            hidden = layer(hidden, inputs.low_pass, self.dropout)
         return hidden

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from glognn.errors import InputError
-from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, chain
+from glognn.models.memory import INDEX_BYTES, LONG_BYTES, PARAMETER_COPIES, VALUE_BYTES, Sizes, chain, sparse_bytes
 from glognn.nn.config import LayerConfig
 from glognn.settings import Settings, choice, integer, real, suggest, switch
 
@@ -60,13 +62,15 @@ class ModelConfig(Settings):
         num_feature_entries: int | None = None,
     ) -> int:
         """Bytes that training holds at its peak in float32: weights five times (with gradient, the moments of Adam and
-        the best epoch's), activations, and the model's constant inputs, features and adjacency included.
+        the best epoch's), activations, and the model's constant inputs, features and adjacency included. Where there
+        are fewer activations than weights, a sixth copy of these is the peak: better ones taking the best one's place.
 
         The parts are :meth:`num_parameters`, :meth:`num_activations` and :meth:`input_bytes`, which a model
         overrides. ``num_entries`` are those of the adjacency, ``num_feature_entries`` those of sparse features.
         """
         sizes = Sizes(num_nodes, num_entries, num_features, num_classes, num_feature_entries)
-        values = PARAMETER_COPIES * self.num_parameters(sizes) + self.num_activations(sizes)
+        parameters = self.num_parameters(sizes)
+        values = PARAMETER_COPIES * parameters + max(parameters, self.num_activations(sizes))
         return VALUE_BYTES * values + self.input_bytes(sizes)
 
     def num_parameters(self, sizes: Sizes) -> int:
@@ -241,6 +245,7 @@ class GATConfig(ModelConfig):
     summary = "Averages over neighbours with learnt weights, on PyTorch Geometric's layers"
     paper = "Velickovic et al., ICLR 2018"
     implementation = "glognn.models.gat:GAT"
+    numbers = ("dropout", "in_dropout")
 
     num_layers: int = integer(2, "Attention layers.", low=1, high=64)
     heads: int = integer(8, "Attention heads, side by side in hidden layers and averaged in the last.", low=1, high=64)
@@ -249,6 +254,10 @@ class GATConfig(ModelConfig):
         0.5, "Share of hidden values and of attention coefficients zeroed in training.", low=0, high=1, high_open=True
     )
     in_dropout: float = _in_dropout()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
 
     def check(self) -> None:
         if self.hidden_channels % self.heads:
@@ -280,6 +289,7 @@ class MixHopConfig(ModelConfig):
     summary = "Neighbourhoods of several distances side by side, on PyTorch Geometric's layer"
     paper = "Abu-El-Haija et al., ICML 2019"
     implementation = "glognn.models.mixhop:MixHop"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Convolutions before the linear map to the classes.", low=1, high=64)
     num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
@@ -303,6 +313,7 @@ class GCNIIConfig(ModelConfig):
     summary = "A deep GCN with initial residual and identity mapping, on PyTorch Geometric's layer"
     paper = "Chen et al., ICML 2020"
     implementation = "glognn.models.gcnii:GCNII"
+    numbers = ("residual_weight", "theta", "dropout", "in_dropout")
 
     num_layers: int = integer(8, "Convolutions between the two linear maps.", low=1, high=256)
     residual_weight: float = real(
@@ -318,6 +329,10 @@ class GCNIIConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
     in_dropout: float = _in_dropout()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
 
     def num_parameters(self, sizes: Sizes) -> int:
         matrices = self.num_layers * (1 if self.shared_weights else 2)
@@ -338,6 +353,7 @@ class SGFormerConfig(ModelConfig):
     summary = "Attention between all nodes beside a GCN; PyTorch Geometric's"
     paper = "Wu et al., NeurIPS 2023"
     implementation = "glognn.models.sgformer:SGFormer"
+    numbers = ("graph_weight", "dropout", "attention_dropout")
 
     num_layers: int = integer(2, "Graph convolutions.", low=1, high=64)
     num_attention_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -381,6 +397,7 @@ class PolynormerConfig(ModelConfig):
     summary = "Polynomials of features, over neighbours and then over all nodes; PyTorch Geometric's"
     paper = "Deng et al., ICLR 2024"
     implementation = "glognn.models.polynormer:Polynormer"
+    numbers = ("beta", "dropout", "global_dropout", "in_dropout")
 
     num_layers: int = integer(3, "Local layers.", low=1, high=64)
     num_global_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -396,6 +413,10 @@ class PolynormerConfig(ModelConfig):
         0.5, "Share of hidden values zeroed in training after global attention.", low=0, high=1, high_open=True
     )
     in_dropout: float = _in_dropout()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
 
     def num_parameters(self, sizes: Sizes) -> int:
         """Of a local layer two linear maps, a convolution and two normalisations; attention has vectors, no bias."""
@@ -426,6 +447,7 @@ class DirGNNConfig(ModelConfig):
     summary = "Weights of their own for outgoing and incoming edges, on PyTorch Geometric's layer"
     paper = "Rossi et al., LoG 2023"
     implementation = "glognn.models.dirgnn:DirGNN"
+    numbers = ("outgoing_weight", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True}
 
     num_layers: int = integer(3, "Convolutions.", low=1, high=64)
@@ -444,6 +466,10 @@ class DirGNNConfig(ModelConfig):
     normalize: bool = switch(False, "Whether the hidden values of a node are divided by their length.")
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def shape(self) -> tuple[object, ...]:
+        """At the ends of its range the weight leaves out one of the directions."""
+        return *super().shape(), self.outgoing_weight == 0, self.outgoing_weight == 1
 
     def num_parameters(self, sizes: Sizes) -> int:
         jumps, width = self.jumping_knowledge != "none", self.hidden_channels
@@ -470,6 +496,7 @@ class H2GCNConfig(ModelConfig):
     summary = "Neighbours at distance 1 and 2 kept apart, all rounds side by side"
     paper = "Zhu et al., NeurIPS 2020"
     implementation = "glognn.models.h2gcn:H2GCN"
+    numbers = ("dropout",)
 
     num_rounds: int = integer(
         2,
@@ -480,6 +507,22 @@ class H2GCNConfig(ModelConfig):
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
 
+    @property
+    def _width(self) -> int:
+        """Of all rounds side by side."""
+        return self.hidden_channels * ((2 << self.num_rounds) - 1)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        return sizes.features * self.hidden_channels + self._width * sizes.classes
+
+    def num_activations(self, sizes: Sizes) -> int:
+        return sizes.nodes * (3 * self._width + self.hidden_channels + 4 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """The second ring is a guess (:data:`~glognn.models.memory.SECOND_NEIGHBOURS`), and often the largest part."""
+        second = sparse_bytes(sizes.nodes, sizes.nodes, sizes.second_ring) // 2
+        return sizes.feature_bytes() + sizes.adjacency_bytes(loops=False, symmetric=True) + second
+
 
 class GPRGNNConfig(ModelConfig):
     title = "GPR-GNN"
@@ -487,6 +530,7 @@ class GPRGNNConfig(ModelConfig):
     summary = "A network on the features, spread by PageRank with learned weights"
     paper = "Chien et al., ICLR 2021"
     implementation = "glognn.models.gprgnn:GPRGNN"
+    numbers = ("dropout", "propagation_dropout")
 
     num_hops: int = integer(10, "Steps of the PageRank.", low=1, high=64)
     restart: float = real(
@@ -501,6 +545,20 @@ class GPRGNNConfig(ModelConfig):
         0.5, "Share of class scores zeroed in training before they are spread.", low=0, high=1, high_open=True
     )
 
+    def shape(self) -> tuple[object, ...]:
+        """The restart only decides which weights training starts from."""
+        return tuple(value for name, value in self.as_dict().items() if name not in (*self.numbers, "restart"))
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        return chain(sizes.features, self.hidden_channels, sizes.classes) + self.num_hops + 1
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """However many hops: their results are not kept."""
+        return sizes.dropped(sizes.nodes * (4 * self.hidden_channels + 8 * sizes.classes))
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.droppable_bytes() + sizes.adjacency_bytes(loops=True, symmetric=True)
+
 
 class GGCNConfig(ModelConfig):
     title = "GGCN"
@@ -508,12 +566,31 @@ class GGCNConfig(ModelConfig):
     summary = "Signed messages by similarity, corrected for degrees, decaying with depth"
     paper = "Yan et al., ICDM 2022"
     implementation = "glognn.models.ggcn:GGCN"
+    numbers = ("decay_rate", "decay_exponent", "dropout")
 
     num_layers: int = integer(2, "Layers.", low=2, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     decay_rate: float = real(1.0, "How much the layers after the first count.", low=0)
     decay_exponent: float = real(3.0, "How fast that shrinks from layer to layer.", low=0)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """The linear maps, the first twice as wide, and six weights for each layer's sum."""
+        first = chain(sizes.features, 2 * self.hidden_channels)
+        later = chain(*[self.hidden_channels] * (self.num_layers - 1), sizes.classes)
+        return first + later + 6 * self.num_layers
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Six n x hidden and six for each entry in a layer; the peak is in the last sum or in the linear map before."""
+        hidden, kept = sizes.nodes * self.hidden_channels, 6 * self.num_layers
+        summing = (kept - 4) * hidden + (kept + 4) * sizes.entries
+        mapping = (kept - 3) * hidden + (kept - 8) * sizes.entries
+        return sizes.dropped(max(summing, mapping) + sizes.nodes * (6 * sizes.classes + 10))
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """Of each edge its neighbour, two orders, weight and ratio of degrees."""
+        edge = INDEX_BYTES + 2 * LONG_BYTES + 2 * VALUE_BYTES
+        return sizes.droppable_bytes() + edge * sizes.entries + INDEX_BYTES * (sizes.nodes + 1)
 
 
 class ACMGCNConfig(ModelConfig):
@@ -522,10 +599,25 @@ class ACMGCNConfig(ModelConfig):
     summary = "Smoothed, sharpened and own features, mixed by each node as it needs"
     paper = "Luan et al., NeurIPS 2022"
     implementation = "glognn.models.acmgcn:ACMGCN"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Three matrices without bias, three vectors and nine weights for each layer."""
+        widths = [sizes.features] + [self.hidden_channels] * (self.num_layers - 1) + [sizes.classes]
+        return sum(3 * (before + 1) * after + 9 for before, after in pairwise(widths))
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Fourteen n x c for one layer; of more, five n x hidden for each and those of one in the backward pass."""
+        deep = (5 * self.num_layers + min(self.num_layers + 1, 4)) * self.hidden_channels + sizes.classes
+        values = deep if self.num_layers > 1 else 14 * sizes.classes
+        return sizes.dropped(sizes.nodes * (values + 6 * self.num_layers))
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.droppable_bytes() + sizes.adjacency_bytes(loops=True)
 
 
 class WRGATConfig(ModelConfig):
@@ -534,6 +626,7 @@ class WRGATConfig(ModelConfig):
     summary = "Attention to neighbours and to nodes whose surroundings look alike"
     paper = "Suresh et al., KDD 2021"
     implementation = "glognn.models.wrgat:WRGAT"
+    numbers = ("dropout",)
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
@@ -555,6 +648,45 @@ class WRGATConfig(ModelConfig):
         ("sum", "mean"),
     )
     dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+    @property
+    def num_relations(self) -> int:
+        """The edges of the graph, and similarity up to each distance."""
+        return 2 + self.num_rings
+
+    def num_compared(self, num_nodes: int) -> int:
+        """About how many nodes each node is compared with."""
+        return self.num_similar or math.ceil(2 * math.log2(max(num_nodes, 2)))
+
+    def _edges(self, sizes: Sizes) -> int:
+        """Those of all relations; a bound, as nodes without a ring are not compared by it."""
+        steps = min((self.num_compared(sizes.nodes) + 1) // 2, sizes.nodes - 1)
+        return sizes.entries + 2 * (self.num_rings + 1) * steps * sizes.nodes
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """A matrix for the node itself and each relation, two vectors for each of them, and a bias."""
+        widths = [sizes.features] + [self.hidden_channels] * (self.num_layers - 1) + [sizes.classes]
+        relations = self.num_relations
+        return sum((before * (1 + relations) + 2 * relations + 1) * after for before, after in pairwise(widths))
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """At the peak either the attention of the last hidden layer passes, or its values; others keep theirs."""
+        width, classes, relations = self.hidden_channels, sizes.classes, self.num_relations
+        edges = self._edges(sizes)
+        if self.num_layers == 1:
+            return sizes.nodes * (4 * relations + 2) * classes + 9 * edges
+        passing = max(
+            sizes.nodes * (2 * relations + 4) * (width + classes) + 13 * edges,
+            sizes.nodes * ((4 * relations + 2) * width + 2 * classes) + 8 * edges,
+        )
+        kept = sizes.nodes * ((2 * relations + 3) * width + 20 * relations) + 4 * edges
+        return passing + (self.num_layers - 2) * kept
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """Of each edge its place both ways, four 64-bit numbers and the weight."""
+        edge = 2 * INDEX_BYTES + 4 * LONG_BYTES + VALUE_BYTES
+        rows = sizes.nodes * (1 + self.num_relations) + 2
+        return sizes.feature_bytes() + edge * self._edges(sizes) + INDEX_BYTES * rows
 
 
 MODELS: dict[str, type[ModelConfig]] = {

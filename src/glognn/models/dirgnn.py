@@ -20,6 +20,7 @@ directions of the edges must be kept, so ``directed`` is true for this model unl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -51,15 +52,13 @@ class DirGNNInputs(NamedTuple):
 class _Convolution(DirGNNConv):  # type: ignore[misc]
     """PyTorch Geometric's layer with prepared edges and, perhaps, sparse features; one product with all weights."""
 
+    def __init__(self, conv: Convolution, outgoing_weight: float, root_weight: bool) -> None:
+        super().__init__(conv, outgoing_weight, root_weight)
+        self.reads = outgoing_weight > 0, outgoing_weight < 1
+
     def forward(self, x: Matrix, outgoing: SparseMatrix, incoming: SparseMatrix) -> Tensor:
-        terms = [
-            (share, operator, conv)
-            for share, operator, conv in (
-                (self.alpha, outgoing, self.conv_out),
-                (1 - self.alpha, incoming, self.conv_in),
-            )
-            if share > 0
-        ]
+        directions = (self.alpha, outgoing, self.conv_out), (1 - self.alpha, incoming, self.conv_in)
+        terms = [term for term, read in zip(directions, self.reads, strict=True) if read]
         weights = [conv.lin.weight for _, _, conv in terms] + ([self.lin.weight] if self.root_weight else [])
         mapped = torch.split(matmul(x, torch.cat(weights).T), self.conv_out.out_channels, dim=1)
         parts = [
@@ -122,6 +121,11 @@ class DirGNN(NodeModel[DirGNNInputs]):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.network.dropout = numbers["dropout"]
+        for conv in self.network.convs:
+            conv.alpha = numbers["outgoing_weight"]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()

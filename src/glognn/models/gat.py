@@ -11,6 +11,7 @@ citation graphs are 8 heads of 8 channels, dropout 0.6 (on the features too: ``i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -69,12 +70,20 @@ class GAT(NodeModel[GATInputs]):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         config = self.config
+        self.in_dropout = config.in_dropout
         sizes = (in_channels, config.hidden_channels, config.num_layers, out_channels)
         self.network = build(lambda: _Network(*sizes, dropout=config.dropout, act="elu", heads=config.heads))
 
     @property
     def deterministic(self) -> bool:
         return super().deterministic and self.config.in_dropout == 0
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        if self.config.in_dropout > 0:
+            self.in_dropout = numbers["in_dropout"]
+        self.network.dropout.p = numbers["dropout"]
+        for conv in self.network.convs:
+            conv.dropout = numbers["dropout"]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()
@@ -84,5 +93,5 @@ class GAT(NodeModel[GATInputs]):
         return GATInputs(x, Pattern.with_loops(graph.adjacency.matrix.transpose))
 
     def logits(self, inputs: GATInputs) -> Tensor:
-        out: Tensor = self.network(drop(inputs.x, self.config.in_dropout, self.training), inputs.pattern)
+        out: Tensor = self.network(drop(inputs.x, self.in_dropout, self.training), inputs.pattern)
         return out

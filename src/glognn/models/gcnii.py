@@ -12,6 +12,7 @@ a second matrix for H^(0). The released code stops by the validation loss, the t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -45,7 +46,10 @@ class _Convolution(GCN2Conv):  # type: ignore[misc]
         return self._mapped(reached, self.weight1) + self._mapped(initial, self.weight2)
 
     def _mapped(self, x: Tensor, weight: Tensor) -> Tensor:
-        return torch.addmm(x, x, weight, beta=1 - self.beta, alpha=self.beta)
+        """(1 - beta) x + beta x W as one product; beta may be a tensor."""
+        identity = torch.eye(len(weight), dtype=weight.dtype, device=weight.device)
+        mapped: Tensor = x @ ((1 - self.beta) * identity + self.beta * weight)
+        return mapped
 
 
 class _Network(nn.Module):
@@ -89,6 +93,15 @@ class GCNII(NodeModel[GCNIIInputs]):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        network = self.network
+        if self.config.in_dropout > 0:
+            network.in_dropout = numbers["in_dropout"]
+        network.dropout = numbers["dropout"]
+        for layer, conv in enumerate(network.convs, start=1):
+            conv.alpha = numbers["residual_weight"]
+            conv.beta = torch.log(torch.as_tensor(numbers["theta"]) / layer + 1)
 
     @property
     def deterministic(self) -> bool:

@@ -17,7 +17,7 @@ divides by the edge's weight.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,6 +99,12 @@ class GGCN(NodeModel[GGCNInputs]):
         self.maps = nn.ModuleList(Linear(width, width) for _ in range(depth - 2))
         self.maps.append(Linear(width, out_channels))
         self.sums = nn.ModuleList(SignedSum() for _ in range(depth))
+        self.use_numbers({name: getattr(self.config, name) for name in self.config.numbers})
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.dropout, self.decay_rate, self.decay_exponent = (
+            numbers[name] for name in ("dropout", "decay_rate", "decay_exponent")
+        )
 
     def reset_parameters(self) -> None:
         for module in (self.inputs, *self.maps, *self.sums):
@@ -116,15 +122,16 @@ class GGCN(NodeModel[GGCNInputs]):
         return GGCNInputs(x, Edges(EdgePattern.of(others), weight.to(others.dtype), ratio.to(others.dtype)))
 
     def logits(self, inputs: GGCNInputs) -> Tensor:
-        config = self.config
-        mapped = dropout_matmul(inputs.x, self.inputs.weight, config.dropout, self.training) + self.inputs.bias
-        kept, value = F.elu(mapped[:, : config.hidden_channels]), mapped[:, config.hidden_channels :]
+        width = self.config.hidden_channels
+        mapped = dropout_matmul(inputs.x, self.inputs.weight, self.dropout, self.training) + self.inputs.bias
+        kept, value = F.elu(mapped[:, :width]), mapped[:, width:]
         for number, (module, signed_sum) in enumerate(zip(self.maps, self.sums, strict=False), start=1):
-            new = F.dropout(F.elu(signed_sum(value, inputs.edges)), config.dropout, self.training)
-            kept = kept + (1.0 if number == 1 else self._decay(number)) * new
+            new = F.dropout(F.elu(signed_sum(value, inputs.edges)), self.dropout, self.training)
+            kept = kept + (new if number == 1 else self._decay(number) * new)
             value = module(kept)
         out: Tensor = self.sums[-1](value, inputs.edges)
         return out
 
-    def _decay(self, layer: int) -> float:
-        return math.log(self.config.decay_rate / (layer + 1) ** self.config.decay_exponent + 1)
+    def _decay(self, layer: int) -> Tensor:
+        divisor = (layer + 1) ** self.decay_exponent
+        return torch.log(torch.as_tensor(self.decay_rate / divisor + 1, dtype=torch.float64))

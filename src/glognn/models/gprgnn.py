@@ -12,6 +12,7 @@ Deviations from the released code: weight decay concerns the gamma_k, too, as tr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -53,7 +54,12 @@ class GPRGNN(NodeModel[GPRGNNInputs]):
         self.hidden = Linear(in_channels, self.config.hidden_channels)
         self.scores = Linear(self.config.hidden_channels, out_channels)
         self.hop_weights = nn.Parameter(torch.empty(self.config.num_hops + 1))
+        self.dropout = self.config.dropout
+        self.propagation_dropout = self.config.propagation_dropout
         self._reset_hops()
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.dropout, self.propagation_dropout = numbers["dropout"], numbers["propagation_dropout"]
 
     def reset_parameters(self) -> None:
         self.hidden.reset_parameters()
@@ -74,11 +80,11 @@ class GPRGNN(NodeModel[GPRGNNInputs]):
         return GPRGNNInputs(droppable(self._features(graph)), graph.adjacency.normalized("symmetric"))
 
     def logits(self, inputs: GPRGNNInputs) -> Tensor:
-        config = self.config
-        hidden = dropout_matmul(inputs.x, self.hidden.weight, config.dropout, self.training) + self.hidden.bias
-        scores = self.scores(F.dropout(F.relu(hidden), config.dropout, self.training))
-        scores = F.dropout(scores, config.propagation_dropout, self.training)
-        out: Tensor = self.hop_weights[config.num_hops] * scores
-        for k in range(config.num_hops - 1, -1, -1):
+        last = self.config.num_hops
+        hidden = dropout_matmul(inputs.x, self.hidden.weight, self.dropout, self.training) + self.hidden.bias
+        scores = self.scores(F.dropout(F.relu(hidden), self.dropout, self.training))
+        scores = F.dropout(scores, self.propagation_dropout, self.training)
+        out: Tensor = self.hop_weights[last] * scores
+        for k in range(last - 1, -1, -1):
             out = spmm(inputs.propagation, out) + self.hop_weights[k] * scores
         return out

@@ -12,6 +12,7 @@ Deviation from the released code: there the ring A_1 is without weights, too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +56,11 @@ class H2GCN(NodeModel[H2GCNInputs]):
         width = self.config.hidden_channels
         self.embedding = nn.Parameter(torch.empty(in_channels, width))
         self.classifier = nn.Parameter(torch.empty(width * (2 ** (self.config.num_rounds + 1) - 1), out_channels))
+        self.dropout = self.config.dropout
         self.reset_parameters()
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.dropout = numbers["dropout"]
 
     def reset_parameters(self) -> None:
         glorot_(self.embedding)
@@ -73,7 +78,7 @@ class H2GCN(NodeModel[H2GCNInputs]):
         return (torch.cat(rounds, dim=1),)
 
     def decode(self, encoded: tuple[Tensor, ...], inputs: H2GCNInputs) -> Tensor:
-        return F.dropout(encoded[0], self.config.dropout, self.training) @ self.classifier
+        return F.dropout(encoded[0], self.dropout, self.training) @ self.classifier
 
     def logits(self, inputs: H2GCNInputs) -> Tensor:
         return self.decode(self.encode(inputs), inputs)

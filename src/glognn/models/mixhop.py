@@ -12,6 +12,7 @@ the paper's search over them is left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -90,6 +91,9 @@ class MixHop(NodeModel[MixHopInputs]):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.network.dropout = numbers["dropout"]
 
     @property
     def deterministic(self) -> bool:

@@ -16,6 +16,7 @@ first phase, here from the last.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -117,6 +118,14 @@ class Polynormer(NodeModel[PolynormerInputs]):
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         self.everywhere = False
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        network = self.network
+        if self.config.in_dropout > 0:
+            network.in_drop = numbers["in_dropout"]
+        network.beta, network.dropout = numbers["beta"], numbers["dropout"]
+        for attention in network.global_attn:
+            attention.beta, attention.dropout.p = numbers["beta"], numbers["global_dropout"]
 
     @property
     def deterministic(self) -> bool:

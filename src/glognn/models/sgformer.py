@@ -14,6 +14,7 @@ pads them; here there is one graph, so neither is done. The released code has tw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -110,6 +111,11 @@ class SGFormer(NodeModel[SGFormerInputs]):
             "aggregate": config.aggregate,
         }
         self.network = build(lambda: _Network(in_channels, config.hidden_channels, out_channels, **parts))
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        network = self.network
+        network.graph_weight = numbers["graph_weight"]
+        network.graph_conv.dropout, network.trans_conv.dropout = numbers["dropout"], numbers["attention_dropout"]
 
     @property
     def deterministic(self) -> bool:

@@ -17,7 +17,7 @@ divides each sum over N_r(i) by |N_r(i)| (``aggregation="mean"``), and the w of 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -107,8 +107,12 @@ class WRGAT(NodeModel[WRGATInputs]):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         widths = [in_channels, *[self.config.hidden_channels] * (self.config.num_layers - 1), out_channels]
-        relations = 2 + self.config.num_rings
+        relations = self.config.num_relations
         self.layers = nn.ModuleList(RelationalAttention(a, b, relations) for a, b in pairwise(widths))
+        self.dropout = self.config.dropout
+
+    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+        self.dropout = numbers["dropout"]
 
     def reset_parameters(self) -> None:
         for layer in self.layers.children():
@@ -139,7 +143,7 @@ class WRGAT(NodeModel[WRGATInputs]):
     def _similar(self, graph: Graph) -> list[SparseMatrix]:
         """The weights w of each structural relation, by the rows of the node that gathers."""
         config = self.config
-        compared = config.num_similar or math.ceil(2 * math.log2(max(graph.num_nodes, 2)))
+        compared = config.num_compared(graph.num_nodes)
 
         @cache
         def found() -> SimilarNodes:
@@ -164,7 +168,7 @@ class WRGAT(NodeModel[WRGATInputs]):
     def decode(self, encoded: tuple[Tensor, ...], inputs: WRGATInputs) -> Tensor:
         hidden = encoded[0]
         for layer in list(self.layers)[1:]:
-            hidden = layer(F.dropout(F.relu(hidden), self.config.dropout, self.training), inputs.edges)
+            hidden = layer(F.dropout(F.relu(hidden), self.dropout, self.training), inputs.edges)
         return hidden
 
     def logits(self, inputs: WRGATInputs) -> Tensor:

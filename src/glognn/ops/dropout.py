@@ -127,7 +127,7 @@ class MemberDropout(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def _dropout(self, input: Tensor, p: float | Tensor = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        if not training:
+        if not training or (isinstance(p, float) and p == 0):
             return input
         assert self.zero is not None
         probability = self.zero + p

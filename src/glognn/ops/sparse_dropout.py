@@ -35,6 +35,6 @@ def dropout_matmul(matrix: Tensor | DroppableMatrix, dense: Tensor, p: float, tr
     """
     if isinstance(matrix, Tensor):
         return F.dropout(matrix, p, training) @ dense
-    if not training or p == 0:
+    if not training:
         return matmul(matrix.matrix, dense)
     return edge_sum(matrix.pattern, F.dropout(matrix.values, p), dense)

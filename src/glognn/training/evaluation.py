@@ -61,7 +61,7 @@ class _Sets:
     def losses(self, logits: Tensor) -> Tensor:
         """Mean cross entropy of each member."""
         chosen = self._gather(logits).log_softmax(2).gather(2, self.labels.unsqueeze(2)).squeeze(2)
-        return -(chosen * (self._inside / self._sizes).to(logits.dtype)).sum(1)
+        return -(chosen * (self._inside.to(logits.dtype) / self._sizes)).sum(1)
 
     def accuracies(self, logits: Tensor) -> Tensor:
         """Share of nodes whose largest score is that of their class."""

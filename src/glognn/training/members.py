@@ -6,7 +6,7 @@ their settings name (dropout, and with GloGNN alpha, beta1, beta2, gamma) are ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -65,16 +65,18 @@ class Members:
         self._model = deepcopy(first)  # lends its code; parameters and numbers are put under it
         self._methods = _Methods(self._model)
         self._inputs = first.prepare(graph)
-        self._axes = {name: min(tensor.dim(), 1) for name, tensor in first.state_dict().items()}
         states = [model.state_dict() for model in models]
-        stacked = {name: torch.stack([s[name] for s in states], self._axes[name]) for name in states[0]}
         self._trained = [name for name, _ in first.named_parameters()]
+        buffers = [name for name, _ in first.named_buffers() if name in states[0]]
+        # running statistics come first by member: torch's rule for vmap changes them in place only then
+        self._axes = {name: min(states[0][name].dim(), 1) if name in self._trained else 0 for name in states[0]}
+        stacked = {name: torch.stack([s[name] for s in states], self._axes[name]) for name in self._trained + buffers}
         self.weights = {name: t.requires_grad_(name in self._trained) for name, t in stacked.items()}
         self._moments = {
             name: (torch.zeros_like(self.weights[name]), torch.zeros_like(self.weights[name])) for name in self._trained
         }
-        self._steps = torch.zeros((), device=self.device)
-        self._best = {name: torch.empty(0) for name in self.weights}
+        self._steps = torch.zeros(len(self._trained), device=self.device)  # of each weight: some join later
+        self._best = {name: torch.empty(0) for name in states[0]}
         self._numbers = {
             name: torch.tensor([getattr(model.config, name) for model in models], dtype=torch.float64)
             for name in first.config.numbers
@@ -152,7 +154,8 @@ class Members:
             args = (self._inputs,) if encoded is None else (encoded, self._inputs)
             return functional_call(self._methods, named, (method, *args))
 
-        batched = vmap(one, in_dims=(self._axes, 0, 0, None if encoded is None else 0))
+        axes = {name: self._axes[name] for name in self.weights}
+        batched = vmap(one, in_dims=(axes, 0, 0, None if encoded is None else 0))
         with self._dropout:
             return batched(self.weights, self._numbers, torch.zeros_like(self._rates), encoded)
 
@@ -164,13 +167,16 @@ class Members:
             self._fused_adam(found, *self._equal_rates)
             return
         beta1, beta2, epsilon = _ADAM
-        self._steps += 1
+        torch._foreach_add_(self._steps_of(found), 1)
         steps = self._steps.double()
-        rates, root = -self._rates / (1 - beta1**steps), (1 - beta2**steps).sqrt().to(self.dtype)
+        all_rates = (-self._rates / (1 - beta1**steps).unsqueeze(1)).to(self.dtype)
+        roots = (1 - beta2**steps).sqrt().to(self.dtype)
         l2 = torch.where(self._decoupled, 0.0, self._decays)
         shrink = 1 - torch.where(self._decoupled, self._rates * self._decays, 0.0)
-        for name, gradient in found.items():
-            weight, (first, second) = self.weights[name], self._moments[name]
+        for name, rates, root in zip(self._trained, all_rates, roots, strict=True):
+            if name not in found:
+                continue
+            gradient, weight, (first, second) = found[name], self.weights[name], self._moments[name]
             view = (-1, *([1] * (weight.dim() - 1 - self._axes[name])))
             if self._decouples:
                 weight.mul_(shrink.to(self.dtype).view(view))
@@ -178,7 +184,7 @@ class Members:
             first.lerp_(gradient, 1 - beta1)
             second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             divisor = second.sqrt().div_(root).add_(epsilon)
-            weight.addcmul_(first.div(divisor), rates.to(self.dtype).view(view))
+            weight.addcmul_(first.div(divisor), rates.view(view))
 
     def _fused_adam(self, gradients: Mapping[str, Tensor], rate: float, decay: float, decoupled: float) -> None:
         weights = [self.weights[name] for name in gradients]
@@ -190,7 +196,7 @@ class Members:
             [self._moments[name][0] for name in gradients],
             [self._moments[name][1] for name in gradients],
             [],
-            [self._steps.clone() for _ in weights],
+            self._steps_of(gradients),
             fused=True,
             amsgrad=False,
             beta1=_ADAM[0],
@@ -200,17 +206,27 @@ class Members:
             eps=_ADAM[2],
             maximize=False,
         )
-        self._steps += 1
+
+    def _steps_of(self, names: Iterable[str]) -> list[Tensor]:
+        """How often each weight was changed, as views."""
+        steps = dict(zip(self._trained, self._steps, strict=True))
+        return [steps[name] for name in names]
+
+    def _state(self) -> dict[str, Tensor]:
+        """All that a model's ``state_dict`` holds, of all members: extra state, as a phase, is the same for them."""
+        extra = {name: value for name, value in self._model.state_dict().items() if name not in self.weights}
+        shared = {name: value.to(self.device).expand(len(self), *value.shape) for name, value in extra.items()}
+        return {name: weight.detach() for name, weight in self.weights.items()} | shared
 
     def remember(self, members: Sequence[int]) -> None:
         """Keep the present weights of these members as their best."""
         if not self._best[self._trained[0]].numel():
-            self._best = {name: t.detach().clone() for name, t in self.weights.items()}
+            self._best = {name: value.clone() for name, value in self._state().items()}
             return
         index = torch.tensor(list(members), dtype=torch.long, device=self.device)
-        for name, weight in self.weights.items():
+        for name, value in self._state().items():
             axis = self._axes[name]
-            self._best[name].index_copy_(axis, index, weight.detach().index_select(axis, index))
+            self._best[name].index_copy_(axis, index, value.index_select(axis, index))
 
     def keep(self, members: Sequence[int]) -> None:
         """Go on with these members only."""
@@ -230,9 +246,9 @@ class Members:
         self._kept = None
 
     def state_dict(self, member: int, *, best: bool = False) -> dict[str, Tensor]:
-        """A copy of one member's weights, present or remembered, under the names of its model."""
-        stacked = self._best if best else self.weights
-        return {name: t.detach().select(self._axes[name], member).clone() for name, t in stacked.items()}
+        """A copy of one member's state, present or remembered, under the names of its model."""
+        stacked = self._best if best else self._state()
+        return {name: t.select(self._axes[name], member).clone() for name, t in stacked.items()}
 
     def snapshot(self) -> dict[str, Tensor]:
         """Everything needed to go on, as tensors."""

@@ -1,0 +1,186 @@
+"""Every registered model, trained many at once. A new model joins by being in the registry."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel
+from glognn.models.configs import MODELS, ModelConfig
+from glognn.training.checkpoint import Checkpoint
+from glognn.training.config import TrainingConfig
+from glognn.training.loop import train
+from glognn.training.together import TrainingResult, Watcher, train_together
+from glognn.training.track import Track
+from tests.conftest import make_data
+
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "linkx": [{"num_layers": 2, "num_edge_layers": 2, "num_node_layers": 2}],
+    "ggcn": [{"num_layers": 4}],
+    "gcnii": [{"shared_weights": True, "num_layers": 2}],
+    "mixhop": [{"batch_norm": True, "num_layers": 1}],
+    "polynormer": [{"convolution": "gat", "heads": 2, "num_layers": 2}],
+    "sgformer": [{"aggregate": "cat", "heads": 2}],
+    "wrgat": [{"aggregation": "mean", "similarity": "share"}],
+}
+CASES = [
+    pytest.param(config, settings, id=f"{name}-{number}")
+    for name, config in MODELS.items()
+    for number, settings in enumerate([{}, *VARIANTS.get(name, [])])
+]
+SPLITS = [0, 1, 2]
+PHASES = {"local_epochs": 4}
+STARTING = {"gprgnn": ("restart",)}
+"""Settings that only decide the initial weights, and so may differ, too."""
+
+
+def make_graph(config: type[ModelConfig], *, sparse: bool) -> Graph:
+    data = make_data(40, num_features=9, num_edges=90, num_splits=3)
+    if sparse:
+        data.x = data.x * (torch.rand_like(data.x) < 0.15)
+    return Graph.from_data(data, GraphConfig.from_mapping(config.graph_settings), dtype=torch.float64)
+
+
+def complete(config: type[ModelConfig], settings: dict[str, Any], dropout: float, member: int) -> dict[str, Any]:
+    """With this share of dropout wherever there is one, small, and with both phases where there are two.
+
+    The numbers in which members may differ are each member's own.
+    """
+    values = config().as_dict() | {name: dropout for name in config.names() if name.endswith("dropout")}
+    own = {name: values[name] * (1 - 0.1 * member) for name in (*config.numbers, *STARTING.get(config.name, ()))}
+    small = {"hidden_channels": 8} | {name: value for name, value in PHASES.items() if name in config.names()}
+    return values | small | settings | own
+
+
+def build(graph: Graph, config: type[ModelConfig], settings: dict[str, Any], seed: int) -> NodeModel[Any]:
+    """No weight is zero, so that decay is a gradient of those that have no other (a bias before normalisation)."""
+    torch.manual_seed(seed)
+    model = config.model_class().for_graph(graph, config(**settings))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.rand_like(parameter)
+    return model
+
+
+def training(member: int, *, epochs: int) -> TrainingConfig:
+    return TrainingConfig(
+        seed=member,
+        epochs=epochs,
+        learning_rate=(0.01, 0.02, 0.005)[member],
+        weight_decay=(1e-2, 5e-2, 2e-2)[member],
+        optimizer=("adam", "adamw", "adam")[member],
+        early_stopping="none",
+        dtype="float64",
+        device="cpu",
+        threads=1,
+    )
+
+
+def assert_equal_states(found: NodeModel[Any], wanted: NodeModel[Any]) -> None:
+    for (name, value), other in zip(found.state_dict().items(), wanted.state_dict().values(), strict=True):
+        torch.testing.assert_close(value, other, rtol=1e-7, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@pytest.mark.parametrize(("config", "settings"), CASES)
+def test_members_end_as_they_do_alone(config: type[ModelConfig], settings: dict[str, Any]) -> None:
+    """Also those that stop earlier, in another phase of training, or select an epoch of one."""
+    graph = make_graph(config, sparse=True)
+    configs = [training(member, epochs=epochs) for member, epochs in enumerate((9, 3, 6))]
+    every = [complete(config, settings, 0.0, member) for member in SPLITS]
+    alone, together = ([build(graph, config, every[member], member) for member in SPLITS] for _ in range(2))
+    wanted = [train(alone[i], graph, split=i, config=configs[i]) for i in SPLITS]
+    found = train_together(together, graph, splits=SPLITS, configs=configs)
+    for i in SPLITS:
+        assert isinstance(found[i], TrainingResult)
+        assert found[i].selected.epoch == wanted[i].selected.epoch
+        assert found[i].last.epoch == configs[i].epochs
+        for name in ("train_loss", "val_loss"):
+            curves = ([row[name] for row in result.curve] for result in (found[i], wanted[i]))
+            assert next(curves) == pytest.approx(next(curves), rel=1e-7)
+        assert_equal_states(together[i], alone[i])
+        assert not together[i].training
+
+
+@pytest.mark.parametrize(("config", "settings"), CASES)
+def test_a_member_with_dropout_does_not_depend_on_the_others(
+    config: type[ModelConfig], settings: dict[str, Any]
+) -> None:
+    graph = make_graph(config, sparse=False)
+    every = [complete(config, settings, 0.4, member) for member in SPLITS]
+    every[0] = every[1]
+
+    def trained(*members: int) -> list[Tensor]:
+        models = [build(graph, config, every[member], 0) for member in members]
+        configs = [replace(training(0, epochs=6), seed=member) for member in members]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="There is a performance drop")
+            train_together(models, graph, splits=[0] * len(members), configs=configs)
+        return [model.logits(model.prepare(graph)).detach() for model in models]
+
+    three = trained(0, 1, 2)
+    torch.testing.assert_close(trained(1, 2), three[1:], rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(trained(2), three[2:], rtol=1e-7, atol=1e-9)
+    draws = config.name != "linkx" or settings.get("num_layers", 1) > 1  # with one layer it has nothing to drop
+    assert torch.allclose(three[0], three[1]) != draws
+
+
+@pytest.mark.parametrize("epoch", [3, 7])
+def test_an_interruption_keeps_the_phase(tmp_path: Path, epoch: int) -> None:
+    """The selected weights are left with the phase they were selected in, whether or not training was interrupted."""
+    config = MODELS["polynormer"]
+    graph, settings = make_graph(config, sparse=False), complete(config, {}, 0.4, 0)
+
+    class Interruption(Watcher):
+        def on_epoch_end(self, number: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+            if number == epoch:
+                raise KeyboardInterrupt
+            return ()
+
+    def trained(watcher: Watcher | None = None, checkpoint: Checkpoint | None = None) -> list[NodeModel[Any]]:
+        models = [build(graph, config, settings, member) for member in SPLITS]
+        configs = [training(member, epochs=8) for member in SPLITS]
+        train_together(models, graph, splits=SPLITS, configs=configs, watcher=watcher, checkpoint=checkpoint)
+        return models
+
+    def checkpoint() -> Checkpoint:
+        return Checkpoint(tmp_path / "latest", interval=0.0, identity="one")
+
+    wanted = trained()
+    assert {bool(model.state_dict()["_extra_state"]) for model in wanted} == {True, False}
+    with pytest.raises(KeyboardInterrupt):
+        trained(Interruption(), checkpoint())
+    for found, model in zip(trained(None, checkpoint()), wanted, strict=True):
+        assert_equal_states(found, model)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "same"),
+    [
+        ("gat", {"in_dropout": 0.0}, {"in_dropout": 0.1}, False),
+        ("gat", {"in_dropout": 0.1}, {"in_dropout": 0.2, "dropout": 0.0}, True),
+        ("polynormer", {"in_dropout": 0.0}, {"in_dropout": 0.1}, False),
+        ("gcnii", {"in_dropout": 0.0}, {"in_dropout": 0.1}, False),
+        ("gcnii", {"theta": 0.1}, {"residual_weight": 0.0}, True),
+        ("dirgnn", {"outgoing_weight": 0.2}, {"outgoing_weight": 0.7}, True),
+        ("dirgnn", {"outgoing_weight": 0.0}, {"outgoing_weight": 0.7}, False),
+        ("dirgnn", {"outgoing_weight": 0.0}, {"outgoing_weight": 1.0}, False),
+        ("gprgnn", {"restart": 0.1}, {"propagation_dropout": 0.0}, True),
+        ("gprgnn", {"num_hops": 3}, {}, False),
+    ],
+)
+def test_numbers_are_no_part_of_the_shape(name: str, first: dict[str, Any], second: dict[str, Any], same: bool) -> None:
+    assert (MODELS[name](**first).shape() == MODELS[name](**second).shape()) == same
+
+
+@pytest.mark.parametrize("config", [pytest.param(config, id=name) for name, config in MODELS.items()])
+def test_every_share_of_dropout_is_a_number(config: type[ModelConfig]) -> None:
+    assert {name for name in config.names() if name.endswith("dropout")} <= set(config.numbers)
