@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,12 +16,16 @@ from glognn.data.npz import write_npz
 from glognn.data.synthetic import pairs
 from glognn.explain.coefficients import coefficient_rows
 from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel
+from glognn.models.configs import MODELS
 from glognn.models.glognn import GloGNNPlusPlus
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
 from glognn.training.predict import predict
+from glognn.training.together import train_together
+from glognn.training.track import TrainingResult
 from tests.conftest import COMMAND, ENVIRONMENT, make_data
 
 pytestmark = pytest.mark.gpu
@@ -44,6 +50,42 @@ def test_without_dropout_the_curves_agree() -> None:
         config = TrainingConfig(epochs=20, device=device, dtype="float64", early_stopping="none")
         curves[device] = [row["val_loss"] for row in train(model, make_data(), config=config).curve]
     assert curves["cuda"] == pytest.approx(curves["cpu"], rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["glognn++", "glognn", "linkx", "gcn", "mlp"])
+def test_members_replayed_as_cuda_graphs_end_as_they_would_alone(name: str) -> None:
+    graph = Graph.from_data(make_data(num_splits=3), dtype=torch.float64)
+    base = TrainingConfig(device="cuda", dtype="float64", early_stopping="none", selection="last")
+    configs = [
+        replace(base, epochs=epochs, learning_rate=rate) for epochs, rate in ((30, 0.01), (12, 0.02), (25, 0.01))
+    ]
+
+    def models() -> list[NodeModel[Any]]:
+        built = []
+        for seed in range(3):
+            torch.manual_seed(seed)
+            built.append(MODELS[name].model_class()(7, 3, 60, dropout=0.0))
+        return built
+
+    together = train_together(models(), graph, splits=[0, 1, 2], configs=configs)
+    for split, (model, config, found) in enumerate(zip(models(), configs, together, strict=True)):
+        wanted = train(model, graph, split=split, config=config)
+        assert isinstance(found, TrainingResult)
+        assert found.engine == "cuda graph"
+        losses = [row["val_loss"] for row in found.curve]
+        assert losses == pytest.approx([row["val_loss"] for row in wanted.curve], rel=1e-5)
+
+
+def test_members_on_a_gpu_drop_their_own_values() -> None:
+    graph = Graph.from_data(make_data(num_splits=3))
+    config = TrainingConfig(device="cuda", epochs=20, early_stopping="none")
+    models = [GloGNNPlusPlus(7, 3, 60, dropout=0.5) for _ in range(3)]
+    for model in models[1:]:
+        model.load_state_dict(models[0].state_dict())
+    found = train_together(models, graph, splits=[0, 0, 0], configs=[replace(config, seed=seed) for seed in (1, 2, 1)])
+    first, second, third = ([row["train_loss"] for row in each.curve] for each in found if each is not None)
+    assert first == pytest.approx(third, rel=1e-3)
+    assert first != pytest.approx(second, rel=1e-3)
 
 
 def test_automatic_choice_predictions_and_rows() -> None:
