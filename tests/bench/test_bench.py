@@ -154,11 +154,20 @@ def test_ours_is_timed_in_the_training_loop(monkeypatch: pytest.MonkeyPatch) -> 
         seen.append((split, config.epochs, config.seed))
         return train(model, graph, split=split, config=config, callbacks=callbacks)
 
+    together = ours.train_together
+    batches: list[tuple[list[int], set[int], list[int]]] = []
+
+    def watched_batch(models, graph, *, splits, configs, **options):  # type: ignore[no-untyped-def]
+        batches.append((splits, {config.epochs for config in configs}, [config.seed for config in configs]))
+        return together(models, graph, splits=splits, configs=configs, **options)
+
     monkeypatch.setattr(ours, "train", watched)
+    monkeypatch.setattr(ours, "train_together", watched_batch)
     method = Ours(configuration("glognn", "pairs", BenchConfig()), Graph.from_data(make_data()), 0, CPU)
     assert method.seconds(4) > 0
     assert method.seconds_of_splits(3, 2) > 0  # the graph has two splits
-    assert seen == [(0, WARM_UP + 4, 0), (0, WARM_UP + 2, 0), (1, WARM_UP + 2, 1), (0, WARM_UP + 2, 2)]
+    assert seen == [(0, WARM_UP + 4, 0)]
+    assert batches == [([0, 1, 0], {WARM_UP + 2}, [0, 1, 2])]
 
 
 @pytest.mark.parametrize("name", ["linkx", "gcn", "sgformer", "polynormer"])
