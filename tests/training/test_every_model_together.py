@@ -198,3 +198,18 @@ def test_as_many_train_together_as_memory_is_predicted_to_hold(
     assert members_at_once(narrow.float(), graph, device) == pytest.approx(2 * many, rel=0.01)
     monkeypatch.setitem(MEMORY, "cpu", 1000)
     assert members_at_once(narrow, graph, device) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("config", "settings"), CASES)
+def test_members_on_a_gpu_end_as_alone_on_a_cpu(config: type[ModelConfig], settings: dict[str, Any]) -> None:
+    """Long enough for steps to be captured, and with members that leave."""
+    graph = make_graph(config, sparse=True)
+    configs = [training(member, epochs=epochs) for member, epochs in enumerate((12, 5, 8))]
+    every = [complete(config, settings, 0.0, member) for member in SPLITS]
+    alone, together = ([build(graph, config, every[member], member) for member in SPLITS] for _ in range(2))
+    for i in SPLITS:
+        train(alone[i], graph, split=i, config=configs[i])
+    train_together(together, graph, splits=SPLITS, configs=[replace(each, device="cuda") for each in configs])
+    for i in SPLITS:
+        assert_equal_states(together[i].cpu(), alone[i])
