@@ -19,7 +19,7 @@ from glognn.models.configs import MODELS, ModelConfig
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
-from glognn.training.together import TrainingResult, Watcher, train_together
+from glognn.training.together import MEMORY, TrainingResult, Watcher, members_at_once, train_together
 from glognn.training.track import Track
 from tests.conftest import make_data
 
@@ -184,3 +184,32 @@ def test_numbers_are_no_part_of_the_shape(name: str, first: dict[str, Any], seco
 @pytest.mark.parametrize("config", [pytest.param(config, id=name) for name, config in MODELS.items()])
 def test_every_share_of_dropout_is_a_number(config: type[ModelConfig]) -> None:
     assert {name for name in config.names() if name.endswith("dropout")} <= set(config.numbers)
+
+
+@pytest.mark.parametrize("config", [pytest.param(config, id=name) for name, config in MODELS.items()])
+def test_as_many_train_together_as_memory_is_predicted_to_hold(
+    config: type[ModelConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = make_graph(config, sparse=True)
+    narrow, wide = (config.model_class().for_graph(graph, config(hidden_channels=width)) for width in (8, 64))
+    device = torch.device("cpu")
+    many = members_at_once(narrow, graph, device)
+    assert many > members_at_once(wide, graph, device) > 1
+    assert members_at_once(narrow.float(), graph, device) == pytest.approx(2 * many, rel=0.01)
+    monkeypatch.setitem(MEMORY, "cpu", 1000)
+    assert members_at_once(narrow, graph, device) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("config", "settings"), CASES)
+def test_members_on_a_gpu_end_as_alone_on_a_cpu(config: type[ModelConfig], settings: dict[str, Any]) -> None:
+    """Long enough for steps to be captured, and with members that leave."""
+    graph = make_graph(config, sparse=True)
+    configs = [training(member, epochs=epochs) for member, epochs in enumerate((12, 5, 8))]
+    every = [complete(config, settings, 0.0, member) for member in SPLITS]
+    alone, together = ([build(graph, config, every[member], member) for member in SPLITS] for _ in range(2))
+    for i in SPLITS:
+        train(alone[i], graph, split=i, config=configs[i])
+    train_together(together, graph, splits=SPLITS, configs=[replace(each, device="cuda") for each in configs])
+    for i in SPLITS:
+        assert_equal_states(together[i].cpu(), alone[i])

@@ -33,7 +33,10 @@ class SharesEncoding(Protocol):
 
 @runtime_checkable
 class FollowsEpochs(Protocol):
-    """A model that changes as training goes on: called before each step, with epochs from 1. Nothing is shared then."""
+    """A model that changes as training goes on: called before each step, with epochs from 1. Nothing is shared then.
+
+    What it has become is extra state, a tensor (``get_extra_state``), so that weights are saved with it.
+    """
 
     def on_epoch(self, epoch: int) -> None: ...
 

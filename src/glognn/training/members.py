@@ -118,8 +118,7 @@ class Members:
         if self._whole and self._kept is not None:
             logits = self._kept
         elif self._sharing:
-            encoded = self._call("encode") if self._kept is None else self._kept
-            logits = self._call("decode", encoded)
+            logits = self._call("decode", self._call("encode") if self._kept is None else self._kept)
         else:
             logits = self._call("logits")
         self._kept = None

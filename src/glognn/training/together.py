@@ -15,7 +15,9 @@ import torch
 
 from glognn.errors import InputError, TrainingError
 from glognn.graph.graph import Graph
+from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
+from glognn.models.memory import VALUE_BYTES, Sizes
 from glognn.native.members import NativeMembers
 from glognn.training.callbacks import Callback, describe
 from glognn.training.captured import CapturedMembers
@@ -39,12 +41,17 @@ MEMORY = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 def members_at_once(model: NodeModel[Any], graph: Graph, device: torch.device) -> int:
     """How many models like this one may train together; 1 means that they had better train alone.
 
-    Counts weights, gradients, two moments and the best weights, and some activations for every node.
+    They share the constant inputs. Each has what its settings predict for it, and its weights once more in its model.
     """
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    hidden = getattr(model.config, "hidden_channels", graph.num_classes)
-    numbers = 6 * parameters + graph.num_nodes * (8 * hidden + 30 * graph.num_classes)
-    return max(1, MEMORY[device.type] // (numbers * next(model.parameters()).element_size()))
+    config = model.config
+    entries = graph.x.nnz if isinstance(graph.x, SparseMatrix) else None
+    sizes = Sizes(graph.num_nodes, graph.adjacency.matrix.nnz, graph.num_features, graph.num_classes, entries)
+    shared = config.input_bytes(sizes)
+    predicted = config.activation_bytes(
+        sizes.nodes, sizes.entries, sizes.features, sizes.classes, num_feature_entries=entries
+    )
+    values = (predicted - shared) // VALUE_BYTES + config.num_parameters(sizes)
+    return max(1, (MEMORY[device.type] - shared) // (values * next(model.parameters()).element_size()))
 
 
 class Watcher:
