@@ -38,7 +38,7 @@ CASES = [
     for number, settings in enumerate([{}, *VARIANTS.get(name, [])])
 ]
 SPLITS = [0, 1, 2]
-PHASES = {"local_epochs": 4}
+PHASES = {"local_epochs": 2}
 STARTING = {"gprgnn": ("restart",)}
 """Settings that only decide the initial weights, and so may differ, too."""
 
@@ -94,7 +94,7 @@ def assert_equal_states(found: NodeModel[Any], wanted: NodeModel[Any]) -> None:
 def test_members_end_as_they_do_alone(config: type[ModelConfig], settings: dict[str, Any]) -> None:
     """Also those that stop earlier, in another phase of training, or select an epoch of one."""
     graph = make_graph(config, sparse=True)
-    configs = [training(member, epochs=epochs) for member, epochs in enumerate((9, 3, 6))]
+    configs = [training(member, epochs=epochs) for member, epochs in enumerate((6, 2, 4))]
     every = [complete(config, settings, 0.0, member) for member in SPLITS]
     alone, together = ([build(graph, config, every[member], member) for member in SPLITS] for _ in range(2))
     wanted = [train(alone[i], graph, split=i, config=configs[i]) for i in SPLITS]
@@ -120,7 +120,7 @@ def test_a_member_with_dropout_does_not_depend_on_the_others(
 
     def trained(*members: int) -> list[Tensor]:
         models = [build(graph, config, every[member], 0) for member in members]
-        configs = [replace(training(0, epochs=6), seed=member) for member in members]
+        configs = [replace(training(0, epochs=4), seed=member) for member in members]
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="There is a performance drop")
             train_together(models, graph, splits=[0] * len(members), configs=configs)
@@ -137,7 +137,7 @@ def test_a_member_with_dropout_does_not_depend_on_the_others(
 def test_an_interruption_keeps_the_phase(tmp_path: Path, epoch: int) -> None:
     """The selected weights are left with the phase they were selected in, whether or not training was interrupted."""
     config = MODELS["polynormer"]
-    graph, settings = make_graph(config, sparse=False), complete(config, {}, 0.4, 0)
+    graph, settings = make_graph(config, sparse=False), complete(config, {"local_epochs": 4}, 0.4, 0)
 
     class Interruption(Watcher):
         def on_epoch_end(self, number: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
