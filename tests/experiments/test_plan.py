@@ -68,7 +68,7 @@ def test_tuned_settings_fit_the_code(path: Path) -> None:
     assert path.parent.name in (config.model.name, f"{config.model.name}-{getattr(config.model, 'coefficient', '')}")
     tuned = read_tables(path)["tuned"]
     assert 25 < tuned["validation"] < 100
-    assert tuned["trials"] == 60
+    assert tuned["trials"] >= 60
 
 
 def test_batches(tmp_path: Path) -> None:
