@@ -28,6 +28,7 @@ from glognn.experiments.search import (
 from glognn.experiments.spaces import find_space, spaces_of
 from glognn.models.configs import MODELS
 from glognn.report.study import plot_study
+from glognn.training import together
 from tests.conftest import ENVIRONMENT
 
 optuna = pytest.importorskip("optuna")
@@ -92,6 +93,16 @@ def test_a_study_is_done_resumed_and_gives_settings(tmp_path: Path) -> None:
     assert "test" not in json.dumps([trial.user_attrs for trial in study.trials])
     pictures = plot_study(study, tmp_path, "accuracy")
     assert sorted(path.name for path in pictures) == ["importance.png", "importance.svg", "slices.png", "slices.svg"]
+
+
+def test_splits_train_one_by_one_where_memory_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(together.MEMORY, "cpu", 1)
+    what = search(prune=False)
+    open_folder(tmp_path, what)
+    work(tmp_path, 2, together=2)
+    trials = finished_trials(open_study(tmp_path, what))
+    assert [len(trial.user_attrs["validation"]) for trial in trials] == [2, 2]
+    assert all(0 < trial.value <= 1 for trial in trials)
 
 
 def test_held_settings_are_not_searched(tmp_path: Path) -> None:

@@ -256,12 +256,15 @@ def _known_settings(search: Search) -> dict[str, Any]:
 
 
 def _do(study: optuna.Study, taken: list[tuple[optuna.Trial, RunConfig]], search: Search, loaded: LoadedGraph) -> None:
-    """Train trials of one shape together; the mean validation score so far decides whether to go on with one."""
+    """Train trials of one shape together, as many splits at a time as memory allows; the mean validation score so far
+    decides whether to go on with a trial.
+    """
     from optuna.trial import TrialState
 
     from glognn.experiments.pruning import Pruning
     from glognn.experiments.run import initial_models
-    from glognn.training.together import train_together
+    from glognn.training.devices import resolve_device
+    from glognn.training.together import members_at_once, train_together
 
     graph = loaded.graph
     splits = parse_splits(search.splits, graph.num_splits)
@@ -271,14 +274,20 @@ def _do(study: optuna.Study, taken: list[tuple[optuna.Trial, RunConfig]], search
     for group in groups.values():
         watcher = Pruning([trial for trial, _ in group], len(splits))
         members = [(config, split) for _, config in group for split in splits]
-        train_together(
-            initial_models([config for config, _ in members], graph),
-            graph,
-            splits=[split for _, split in members],
-            configs=[config.training for config, _ in members],
-            watcher=watcher,
-            with_weights=False,
-        )
+        models = initial_models([config for config, _ in members], graph)
+        most = members_at_once(models[0], graph, resolve_device(group[0][1].training.device))
+        for start in range(0, len(members), most):
+            part = [k for k in range(start, min(start + most, len(members))) if k // len(splits) not in watcher.pruned]
+            watcher.begin(part)
+            if part:
+                train_together(
+                    [models[k] for k in part],
+                    graph,
+                    splits=[members[k][1] for k in part],
+                    configs=[members[k][0].training for k in part],
+                    watcher=watcher,
+                    with_weights=False,
+                )
         for place, (trial, _) in enumerate(group):
             trial.set_user_attr("validation", watcher.validation(place))
             if place in watcher.pruned:
