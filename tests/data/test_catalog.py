@@ -62,7 +62,9 @@ def test_published_settings_agree_with_the_catalog() -> None:
     for path in root.glob("*/*.toml"):
         entry, tables = find_dataset(path.stem), tomllib.loads(path.read_text())
         stated = tables["data"]
-        assert stated == {name: value for name, value in entry.graph.as_dict().items() if name in stated}, path
+        assert "unlabelled" not in stated, path  # every model is judged on the same nodes
+        if path.parent.name in ("glognn", "glognn++"):  # the catalog prepares a graph as their authors do
+            assert stated == {name: value for name, value in entry.graph.as_dict().items() if name in stated}, path
         assert tables["training"]["metric"] == entry.metric
 
 

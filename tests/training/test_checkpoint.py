@@ -48,9 +48,11 @@ def epochs_in(checkpoint: Checkpoint) -> int:
     return len((values if "curve" in values else values["tracks"][0])["curve"])
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("optimizer", ["adam", "adamw"])
-@pytest.mark.parametrize("selection", ["best", "last"])
+CASES = [(name, "adam", "best") for name in MODELS]
+CASES += [(name, "adamw", "last") for name in ("glognn++", "mlp", "polynormer")]
+
+
+@pytest.mark.parametrize(("name", "optimizer", "selection"), CASES)
 def test_resumed_training_ends_with_the_same_bits(
     name: str, optimizer: str, selection: str, data: Data, tmp_path: Path
 ) -> None:
