@@ -18,35 +18,20 @@ from glognn.training.callbacks import Callback
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
 from glognn.training.together import Watcher, train_together
-from glognn.training.track import Track
 
 
-class _Clock(Callback):
-    """Notes when each epoch ended. The loop has read the scores by then, so a GPU is done with it too."""
-
-    def __init__(self) -> None:
-        self.ends: list[float] = []
-
-    def on_epoch_end(self, metrics: dict[str, float]) -> None:
-        self.ends.append(time.perf_counter())
-
-    def seconds(self) -> float:
-        """Of one epoch after the warm-up, on average."""
-        return (self.ends[-1] - self.ends[WARM_UP - 1]) / (len(self.ends) - WARM_UP)
-
-
-class _BatchClock(Watcher):
-    """Notes when each epoch of a batch ended."""
+class _Clock(Callback, Watcher):
+    """Notes when each epoch ended, of one model or of a batch. Scores were read by then, so a GPU is done with it too."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
 
-    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+    def on_epoch_end(self, *what: Any) -> Any:
         self.ends.append(time.perf_counter())
         return ()
 
     def seconds(self) -> float:
-        """Of one epoch of the whole batch after the warm-up, on average."""
+        """Of one epoch after the warm-up, on average."""
         return (self.ends[-1] - self.ends[WARM_UP - 1]) / (len(self.ends) - WARM_UP)
 
 
@@ -72,16 +57,16 @@ def time_splits(config: RunConfig, graph: Graph, splits: Sequence[int], epochs: 
     """
     seeds = [config.training.seed + number for number in range(len(splits))]
     seeded = [replace(config, training=replace(config.training, seed=seed)) for seed in seeds]
-    watcher = _BatchClock()
+    clock = _Clock()
     train_together(
         initial_models(seeded, graph),
         graph,
         splits=splits,
         configs=[_timed(each.training, epochs) for each in seeded],
-        watcher=watcher,
+        watcher=clock,
         with_weights=False,
     )
-    return watcher.seconds() / len(splits)
+    return clock.seconds() / len(splits)
 
 
 class Ours(Method):

@@ -100,6 +100,21 @@ def run_cells(work: Workshop, cells: Cells) -> Problems:
     return problems
 
 
+def _origins(cells: Cells) -> str:
+    """Where the settings of each model are from, in a line."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for (dataset, label), jobs in cells.items():
+        if jobs:
+            found.setdefault(label, {}).setdefault(jobs[0].origin, []).append(dataset)
+    parts = []
+    for label, by_origin in found.items():
+        words = [
+            origin if len(by_origin) == 1 else f"{origin} ({', '.join(names)})" for origin, names in by_origin.items()
+        ]
+        parts.append(f"{label} {' and '.join(words)}")
+    return f"Settings: {'; '.join(parts)}.\n"
+
+
 def write_table(
     work: Workshop, cells: Cells, datasets: list[str], models: list[str], problems: Problems
 ) -> list[Comparison]:
@@ -121,6 +136,7 @@ def write_table(
         f"{to_markdown(each)}\n"
         for each in comparisons
     )
+    text += _origins(cells)
     write_text(folder / "table.md", text)
     write_text(folder / "table.csv", to_csv(comparisons))
     for each in comparisons:

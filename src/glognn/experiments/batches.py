@@ -17,6 +17,7 @@ from glognn.experiments.plan import Job
 from glognn.storage import write_json
 
 MOST_MEMBERS = 60
+"""Of one batch: more would not be faster, and would be seen to end only all at once."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from glognn.models.base import NodeModel
 
 
+def _hidden_channels() -> int:
+    return integer(64, "Width of the hidden layers.", low=1)
+
+
+def _dropout() -> float:
+    return real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
 def _in_dropout() -> float:
     return real(
         0.0, "Share of features zeroed in training; above 0 they are stored dense.", low=0, high=1, high_open=True
@@ -110,7 +118,7 @@ class GloGNNConfig(LayerConfig, ModelConfig):
         low=0,
         high=1,
     )
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    hidden_channels: int = _hidden_channels()
     num_encoder_layers: int = integer(
         2, "Linear maps from the inputs to the initial embedding (the large-scale settings use 3).", low=1, high=8
     )
@@ -119,7 +127,7 @@ class GloGNNConfig(LayerConfig, ModelConfig):
         "Where features and adjacency are added: after the first linear map, or after a network for each.",
         ("hidden", "output"),
     )
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    dropout: float = _dropout()
 
     def shape(self) -> tuple[object, ...]:
         """At the ends of their ranges some numbers leave out parts of the model."""
@@ -182,8 +190,8 @@ class MLPConfig(ModelConfig):
     numbers = ("dropout",)
 
     num_layers: int = integer(2, "Linear maps from the features to the classes.", low=1, high=64)
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
 
     def num_activations(self, sizes: Sizes) -> int:
         return sizes.nodes * _narrowing(self.num_layers, self.hidden_channels, sizes.classes)
@@ -201,8 +209,8 @@ class GCNConfig(ModelConfig):
     numbers = ("dropout",)
 
     num_layers: int = integer(2, "Convolutions.", low=1, high=64)
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
 
     def num_activations(self, sizes: Sizes) -> int:
         return sizes.nodes * _narrowing(self.num_layers, self.hidden_channels, sizes.classes)
@@ -219,8 +227,8 @@ class LINKXConfig(ModelConfig):
     num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
     num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)
     num_node_layers: int = integer(1, "Linear maps of the features.", low=1, high=64)
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
 
     def num_parameters(self, sizes: Sizes) -> int:
         """With batch normalisation, two weights for each hidden value, between the layers of a network."""
@@ -295,7 +303,7 @@ class MixHopConfig(ModelConfig):
     num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
     hidden_channels: int = integer(64, "Hidden values for each power.", low=1)
     batch_norm: bool = switch(False, "Whether batch normalisation follows every convolution.")
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    dropout: float = _dropout()
 
     def num_parameters(self, sizes: Sizes) -> int:
         width = self.hidden_channels * (self.num_hops + 1)
@@ -326,8 +334,8 @@ class GCNIIConfig(ModelConfig):
         low_open=True,
     )
     shared_weights: bool = switch(False, "Whether the first hidden layer is mapped by the same weights; off is GCNII*.")
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
     in_dropout: float = _in_dropout()
 
     def shape(self) -> tuple[object, ...]:
@@ -464,8 +472,8 @@ class DirGNNConfig(ModelConfig):
         ("max", "cat", "none"),
     )
     normalize: bool = switch(False, "Whether the hidden values of a node are divided by their length.")
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
 
     def shape(self) -> tuple[object, ...]:
         """At the ends of its range the weight leaves out one of the directions."""
@@ -504,8 +512,8 @@ class H2GCNConfig(ModelConfig):
         low=1,
         high=4,
     )
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
 
     @property
     def _width(self) -> int:
@@ -539,8 +547,8 @@ class GPRGNNConfig(ModelConfig):
         low=0,
         high=1,
     )
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
     propagation_dropout: float = real(
         0.5, "Share of class scores zeroed in training before they are spread.", low=0, high=1, high_open=True
     )
@@ -569,10 +577,10 @@ class GGCNConfig(ModelConfig):
     numbers = ("decay_rate", "decay_exponent", "dropout")
 
     num_layers: int = integer(2, "Layers.", low=2, high=64)
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    hidden_channels: int = _hidden_channels()
     decay_rate: float = real(1.0, "How much the layers after the first count.", low=0)
     decay_exponent: float = real(3.0, "How fast that shrinks from layer to layer.", low=0)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    dropout: float = _dropout()
 
     def num_parameters(self, sizes: Sizes) -> int:
         """The linear maps, the first twice as wide, and six weights for each layer's sum."""
@@ -602,8 +610,8 @@ class ACMGCNConfig(ModelConfig):
     numbers = ("dropout",)
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    hidden_channels: int = _hidden_channels()
+    dropout: float = _dropout()
 
     def num_parameters(self, sizes: Sizes) -> int:
         """Three matrices without bias, three vectors and nine weights for each layer."""
@@ -629,7 +637,7 @@ class WRGATConfig(ModelConfig):
     numbers = ("dropout",)
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
-    hidden_channels: int = integer(64, "Width of the hidden layers.", low=1)
+    hidden_channels: int = _hidden_channels()
     num_rings: int = integer(
         2, "Up to which distance surroundings are compared; each distance is a relation.", low=0, high=16
     )
@@ -647,7 +655,7 @@ class WRGATConfig(ModelConfig):
         "Messages within a relation are added up; 'mean' divides by their number, as in the released code.",
         ("sum", "mean"),
     )
-    dropout: float = real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+    dropout: float = _dropout()
 
     @property
     def num_relations(self) -> int:

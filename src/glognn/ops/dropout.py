@@ -94,7 +94,7 @@ class _MemberDropout(torch.autograd.Function):
 
     @staticmethod
     def forward(value: Tensor, probability: Tensor, streams: Streams) -> Tensor:
-        raise NotImplementedError
+        raise TypeError("Dropout of members has a meaning only for many models at once, under torch.func.vmap.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None: ...

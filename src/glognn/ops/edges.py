@@ -51,15 +51,19 @@ class EdgePattern:
         return torch.sparse_csr_tensor(*self.rows, weights, self.shape, check_invariants=False)
 
 
-class _EdgeSum(torch.autograd.Function):
-    @staticmethod
-    def forward(pattern: EdgePattern, weights: Tensor, dense: Tensor) -> Tensor:
-        return pattern.with_weights(weights) @ dense.contiguous()
+class _OnEdges(torch.autograd.Function):
+    """Keeps the pattern and both tensors for the derivative."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[EdgePattern, Tensor, Tensor], output: Tensor) -> None:
         ctx.pattern = inputs[0]
         ctx.save_for_backward(*inputs[1:])
+
+
+class _EdgeSum(_OnEdges):
+    @staticmethod
+    def forward(pattern: EdgePattern, weights: Tensor, dense: Tensor) -> Tensor:
+        return pattern.with_weights(weights) @ dense.contiguous()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
@@ -75,17 +79,12 @@ class _EdgeSum(torch.autograd.Function):
         return torch.stack([edge_sum(pattern, *member) for member in members]), 0
 
 
-class _EdgeDot(torch.autograd.Function):
+class _EdgeDot(_OnEdges):
     @staticmethod
     def forward(pattern: EdgePattern, left: Tensor, right: Tensor) -> Tensor:
         empty = pattern.with_weights(left.new_zeros(pattern.num_edges))
         products: Tensor = torch.sparse.sampled_addmm(empty, left.contiguous(), right.contiguous().T, beta=0.0)
         return products.values()
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[EdgePattern, Tensor, Tensor], output: Tensor) -> None:
-        ctx.pattern = inputs[0]
-        ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
