@@ -21,7 +21,7 @@ from glognn.training.together import Watcher, train_together
 
 
 class _Clock(Callback, Watcher):
-    """Notes when each epoch ended, of one model or of a batch. Scores were read by then, so a GPU is done with it too."""
+    """Notes when each epoch ended, of one model or of a batch. Scores were read by then, so a GPU is done too."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
