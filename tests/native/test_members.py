@@ -18,6 +18,7 @@ from glognn.models.glognn import GloGNN
 from glognn.native import build, library
 from glognn.native.members import NativeMembers
 from glognn.training.config import TrainingConfig
+from glognn.training.evaluation import Evaluation
 from tests.conftest import make_data
 
 needs_library = pytest.mark.skipif(library.find_library() is None, reason="the native core is not built")
@@ -198,6 +199,22 @@ def test_dropout_equals_autograd_with_the_same_mask(dropout: float) -> None:
     kept = torch.stack(masks).double()
     assert float(kept.mean()) == pytest.approx(1 - dropout, abs=0.01)
     assert not torch.equal(masks[0], masks[1])
+
+
+@needs_library
+@pytest.mark.parametrize("classes", [2, 5, 16])
+def test_losses_and_accuracies_are_those_of_the_plain_evaluation(classes: int) -> None:
+    graph = make_graph(classes=classes)
+    splits = [0, 2, 2]
+    models = [make_model(graph, seed) for seed in range(3)]
+    members = NativeMembers(graph, models, [TRAINING] * 3, splits)
+    for kept in ([0, 1, 2], [2, 0]):
+        if len(kept) < len(members):
+            members.keep(kept)
+        members.step()
+        expected = Evaluation(graph, [splits[index] for index in kept], "accuracy").measure(members.logits())
+        torch.testing.assert_close(members.evaluate()[1:], expected[1:], rtol=0, atol=0)
+        torch.testing.assert_close(members.evaluate()[0], expected[0], rtol=1e-6, atol=0)
 
 
 @needs_library

@@ -43,7 +43,11 @@ class MemberC(ctypes.Structure):
         ("decoupled", c_int64),
         ("seed", c_uint64),
         ("train_count", c_int64),
+        ("val_count", c_int64),
+        ("test_count", c_int64),
         ("train_nodes", c_void_p),
+        ("val_nodes", c_void_p),
+        ("test_nodes", c_void_p),
     )
 
 
@@ -107,6 +111,7 @@ def _open(path: Path) -> ctypes.CDLL | None:
         library.glognn_free.argtypes, library.glognn_free.restype = [c_void_p], None
         library.glognn_forward.argtypes, library.glognn_forward.restype = [c_void_p], None
         library.glognn_step.argtypes, library.glognn_step.restype = [c_void_p, c_void_p], None
+        library.glognn_measure.argtypes, library.glognn_measure.restype = [c_void_p, c_void_p], None
         library.glognn_mask.argtypes, library.glognn_mask.restype = [c_void_p, c_int64, c_void_p], None
     except (OSError, AttributeError) as error:
         logger.info("the native core cannot be loaded (%s): training uses PyTorch alone", error)

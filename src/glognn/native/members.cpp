@@ -256,8 +256,8 @@ struct Member {
     double learning_rate, weight_decay, alpha, beta1, beta2, gamma, dropout;
     int64_t decoupled;  // weight decay apart from the gradient (AdamW)
     uint64_t seed;
-    int64_t train_count;
-    const int64_t* train_nodes;
+    int64_t train_count, val_count, test_count;
+    const int64_t *train_nodes, *val_nodes, *test_nodes;
 };
 
 enum Coefficient : int64_t { PLAIN = 0, EXACT = 1, RELEASED = 2 };
@@ -663,6 +663,8 @@ struct Engine {
     void update_inputs(int b, const Adam&, Scratch&);
     void forward();
     void step(double* losses);
+    void measure(int b, double* out) const;
+    void measure(double* out);
 };
 
 // Code for the usual numbers of classes, and for any number (0); where vectors are narrow, for any number alone.
@@ -1413,6 +1415,39 @@ void Engine::forward() {
     pool.run(static_cast<int>(groups.size()), task);
 }
 
+// What a member's class scores are worth: validation loss, then the accuracies on train, val and test nodes.
+void Engine::measure(int b, double* out) const {
+    const Member& m = settings[b];
+    const float* scores = problem.logits + static_cast<int64_t>(b) * n * c;
+    const int64_t members = problem.members;
+    const int64_t* nodes[] = {m.train_nodes, m.val_nodes, m.test_nodes};
+    const int64_t counts[] = {m.train_count, m.val_count, m.test_count};
+    for (int set = 0; set < 3; ++set) {
+        int64_t right = 0;
+        for (int64_t k = 0; k < counts[set]; ++k) {
+            const float* row = scores + nodes[set][k] * c;
+            int largest = 0;
+            for (int j = 1; j < c; ++j) largest = row[j] > row[largest] ? j : largest;
+            right += largest == problem.labels[nodes[set][k]];
+        }
+        out[(1 + set) * members + b] = static_cast<double>(right) / static_cast<double>(counts[set]);
+    }
+    double loss = 0;
+    for (int64_t k = 0; k < m.val_count; ++k) {
+        const float* row = scores + m.val_nodes[k] * c;
+        float largest = row[0], total = 0;
+        for (int j = 1; j < c; ++j) largest = std::max(largest, row[j]);
+        for (int j = 0; j < c; ++j) total += std::exp(row[j] - largest);
+        loss += std::log(total) + (largest - row[problem.labels[m.val_nodes[k]]]);
+    }
+    out[b] = loss / static_cast<double>(m.val_count);
+}
+
+void Engine::measure(double* out) {
+    const std::function<void(int, int)> task = [this, out](int, int b) { measure(b, out); };
+    pool.run(static_cast<int>(problem.members), task);
+}
+
 void Engine::step(double* losses) {
     const std::function<void(int, int)> task = [this, losses](int worker, int g) {
         groups[g].step(scratch[worker], losses);
@@ -1461,6 +1496,9 @@ API void glognn_forward(void* engine) { static_cast<Engine*>(engine)->forward();
 
 // One step of every member and the forward pass after it; losses are those before the step.
 API void glognn_step(void* engine, double* losses) { static_cast<Engine*>(engine)->step(losses); }
+
+// Validation losses, then accuracies on the train, val and test nodes: 4 x members.
+API void glognn_measure(void* engine, double* out) { static_cast<Engine*>(engine)->measure(out); }
 
 // Which hidden values the next step of a member keeps: nodes x padded hidden width, one byte each.
 API void glognn_mask(void* handle, int64_t member, uint8_t* out) {

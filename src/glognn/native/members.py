@@ -89,7 +89,7 @@ class NativeMembers:
         self._model_configs = [model.config for model in glognns]
         self._configs = list(configs)
         self._splits = list(splits)
-        self._train = [graph.masks["train"][:, split].nonzero().view(-1) for split in splits]
+        self._sets = [graph.indices(split) for split in splits]
         self._places = _places(self._shapes)
         size = max(place.end for place in self._places.values())
         self._weights = _zeros(len(models), size)
@@ -156,7 +156,11 @@ class NativeMembers:
 
     def evaluate(self) -> Tensor:
         """Validation loss and the scores of train, val and test set, for every member: 4 x members, in float64."""
-        return self._evaluation.measure(self._logits)
+        if self._evaluation.metric != "accuracy":
+            return self._evaluation.measure(self._logits)
+        measured = torch.empty(4, len(self), dtype=torch.float64)
+        self._library.glognn_measure(self._handle, measured.data_ptr())
+        return measured
 
     def remember(self, indices: Sequence[int]) -> None:
         """Keep the present weights of these members as their best."""
@@ -181,7 +185,7 @@ class NativeMembers:
         self._model_configs = [self._model_configs[index] for index in chosen]
         self._configs = [self._configs[index] for index in chosen]
         self._splits = [self._splits[index] for index in chosen]
-        self._train = [self._train[index] for index in chosen]
+        self._sets = [self._sets[index] for index in chosen]
         self._start()
 
     def state_dict(self, index: int, *, best: bool = False) -> dict[str, Tensor]:
@@ -216,7 +220,7 @@ class NativeMembers:
     def _start(self) -> None:
         """Hand everything to the library, which runs the forward pass."""
         config = self._first_model.config
-        settings = map(_member, self._model_configs, self._configs, self._train, self._splits)
+        settings = map(_member, self._model_configs, self._configs, self._sets, self._splits)
         self._settings = (MemberC * len(self))(*settings)
         self._logits = torch.empty(len(self), self._graph.num_nodes, self._graph.num_classes)
         problem = ProblemC(
@@ -329,7 +333,9 @@ def _common(model: GloGNN) -> tuple[Any, ...]:
     return config.num_layers, config.normalization, model.layer.coefficient, shapes
 
 
-def _member(model: GloGNNConfig, training: TrainingConfig, nodes: Tensor, split: int) -> MemberC:
+def _member(model: GloGNNConfig, training: TrainingConfig, sets: dict[str, Tensor], split: int) -> MemberC:
+    counts = {f"{name}_count": nodes.numel() for name, nodes in sets.items()}
+    places = {f"{name}_nodes": nodes.data_ptr() for name, nodes in sets.items()}
     return MemberC(
         learning_rate=training.learning_rate,
         weight_decay=training.weight_decay,
@@ -340,8 +346,8 @@ def _member(model: GloGNNConfig, training: TrainingConfig, nodes: Tensor, split:
         dropout=model.dropout,
         decoupled=training.optimizer == "adamw",
         seed=training.seed + (split << 32),  # a random stream for each split too
-        train_count=nodes.numel(),
-        train_nodes=nodes.data_ptr(),
+        **counts,
+        **places,
     )
 
 

@@ -22,10 +22,6 @@ class Scores:
     test: float
     val_loss: float
 
-    def better_than(self, other: Scores | None) -> bool:
-        """A higher validation score, or the same with a lower validation loss."""
-        return other is None or (self.val, -self.val_loss) > (other.val, -other.val_loss)
-
 
 @dataclass(frozen=True)
 class TrainingResult:
@@ -51,6 +47,7 @@ class Track:
         self.curve: list[dict[str, float]] = []
         self.best: Scores | None = None
         self.seconds = 0.0
+        self._val_losses: list[float] = []
 
     @property
     def epoch(self) -> int:
@@ -66,9 +63,13 @@ class Track:
         test: float | Callable[[], float],
         seconds: float,
     ) -> bool:
-        """Take down one epoch; whether it is the best so far. A callable ``test`` is asked only then."""
+        """Take down one epoch; whether it is the best so far. A callable ``test`` is asked only then.
+
+        Better is a higher validation score, or the same with a lower validation loss.
+        """
         epoch, metric = self.epoch + 1, self.config.metric
         self.seconds = seconds
+        self._val_losses.append(val_loss)
         self.curve.append(
             {
                 "epoch": epoch,
@@ -79,7 +80,7 @@ class Track:
                 "seconds": seconds,
             }
         )
-        improved = Scores(epoch, train, val, math.nan, val_loss).better_than(self.best)
+        improved = self.best is None or (val, -val_loss) > (self.best.val, -self.best.val_loss)
         if improved:
             self.best = Scores(epoch, train, val, test() if callable(test) else test, val_loss)
         return improved
@@ -94,8 +95,7 @@ class Track:
     def stop_reason(self) -> str:
         """Why to stop now, or an empty string."""
         config, epoch = self.config, self.epoch
-        recent = [row["val_loss"] for row in self.curve[-config.patience - 2 :]]
-        early = (config.early_stopping == "paper" and exceeds_recent_mean(recent, config.patience)) or (
+        early = (config.early_stopping == "paper" and exceeds_recent_mean(self._val_losses, config.patience)) or (
             config.early_stopping == "patience"
             and self.best is not None
             and out_of_patience(epoch, self.best.epoch, config.patience)
@@ -123,5 +123,6 @@ class Track:
 
     def restore(self, values: dict[str, Any]) -> None:
         self.curve = values["curve"]
+        self._val_losses = [row["val_loss"] for row in self.curve]
         self.best = Scores(**values["best"])
         self.seconds = values["seconds"]
