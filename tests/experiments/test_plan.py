@@ -47,7 +47,7 @@ def test_tuned_settings_and_variants(tmp_path: Path) -> None:
     jobs = {(job.dataset, job.label): job for job in plan}
     exact, released = jobs["texas", "glognn++-exact"], jobs["texas", "glognn++-released"]
     assert (exact.config.model.coefficient, released.config.model.coefficient) == ("exact", "released")
-    assert exact.origin == released.origin == jobs["texas", "gcn"].origin == "tuned"
+    assert exact.origin == released.origin == jobs["texas", "gcn"].origin == "searched"
     validation = {
         label: read_tables(tuned_path(label, "texas"))["tuned"]["validation"]
         for label in ("glognn++-exact", "glognn++-released")

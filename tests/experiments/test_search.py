@@ -22,6 +22,7 @@ from glognn.experiments.search import (
     finished_trials,
     open_folder,
     open_study,
+    take_trials,
     work,
     write_best,
 )
@@ -188,3 +189,40 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert error == "error: mlp has no search space 'paper-small'. Known: wide.\n"
     error = run("tune", "-m", "gcn", "--best", cwd=tmp_path, code=2).stderr
     assert "holds no study yet" in error
+
+
+def test_random_trials_are_drawn_by_number_and_the_published_settings_come_first(tmp_path: Path) -> None:
+    """A random study is the same however its trials are taken; authors' settings outside the space count too."""
+    chosen = []
+    for together in (3, 1):
+        what = search("ggcn", dataset="texas", sampler="random", given=HELD | {"num_layers": 9}, prune=False)
+        assert what.published().model.decay_exponent == 3.0
+        folder = tmp_path / str(together)
+        open_folder(folder, what)
+        trials = ask(folder, what, 3, together)
+        assert [trial.user_attrs.get("origin") for trial in trials] == ["published", None, None]
+        assert what.config_of(trials[0]) == what.published()
+        assert what.config_of(trials[0]).graph.directed
+        chosen.append([chosen_settings(what, trial) for trial in trials])
+        assert chosen[-1][1] != chosen[-1][2]
+    assert chosen[0] == chosen[1]
+
+
+def ask(folder: Path, what: Search, count: int, together: int) -> list[optuna.trial.FrozenTrial]:
+    """Take trials as a worker does, without doing them."""
+    study = open_study(folder, what)
+    while len(study.trials) < count:
+        for trial, _ in take_trials(folder, study, what, count, "nobody", together):
+            study.tell(trial, 0.5)
+    return study.trials
+
+
+def test_several_studies_in_one_command(tmp_path: Path) -> None:
+    from tests.cli.test_datasets import run
+
+    options = ["-m", "mlp,gcn", "-d", "pairs", "--trials", "3", "-s", "0", "--epochs", "2", "--sampler", "random"]
+    out = run("tune", *options, "--hidden-channels", "8", "--workers", "1", "-o", "found", cwd=tmp_path).stdout
+    assert "2 studies: 0 of 6 trials done already" in out
+    assert "| gcn | " in out
+    config = read_config(tmp_path / "found/gcn/pairs/best.toml")
+    assert (config.model.name, config.model.hidden_channels) == ("gcn", 8)

@@ -58,14 +58,21 @@ def command(
         str,
         typer.Option(
             "--settings",
-            help=f"{', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}. 'published' takes the settings that a model's "
-            "authors state, 'tuned' those that our searches found (glognn tune); models without any take defaults.",
+            help=f"{', '.join(SETTINGS)} or a folder. 'published' takes the settings that a model's authors state, "
+            "'tuned' those that our searches found, 'equal' those of a search with 25 trials for every model, a folder "
+            "those of your own (glognn tune --out FOLDER); models without any take published ones, then defaults.",
         ),
     ] = "published",
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, help="Processes, each with one CPU thread.")
-    ] = max(1, os.cpu_count() or 1),
-    device: Annotated[str, typer.Option("--device", help="cpu, or cuda (one worker).")] = "cpu",
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=256,
+            help="Processes, each with one CPU thread. [dim]Default: one for each core, with --device cuda 1.[/dim]",
+        ),
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
     quick: Annotated[
         bool, typer.Option("--quick", help="Three splits of a few datasets, five models, 200 epochs: a few minutes.")
     ] = False,
@@ -116,7 +123,7 @@ def command(
         root=out,
         folder=out / (f"{study}-quick" if quick else study),
         mirror=mirror_dir(data_mirror),
-        workers=1 if device == "cuda" else workers,
+        workers=workers or (1 if device == "cuda" else max(1, os.cpu_count() or 1)),
     )
     if study == "efficiency":
         failures = efficiency(work, chosen, chosen_models, options)

@@ -11,9 +11,13 @@ import typer
 from glognn.cli.options import MIRROR, with_settings
 from glognn.data.sources import find_source
 from glognn.errors import GloGNNError, InputError
+from glognn.experiments.config import resolve
+from glognn.experiments.plan import parse_names
 from glognn.experiments.search import SAMPLERS, Search, open_folder
 from glognn.experiments.spaces import find_space
-from glognn.models.configs import MODELS, find_model
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import MODELS
+from glognn.training.config import TrainingConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,11 +28,13 @@ POLL_SECONDS = 0.5
 
 @with_settings
 def command(
-    dataset: Annotated[
-        str, typer.Option("--dataset", "-d", help="A dataset by name, a twin or a .npz file.")
+    datasets: Annotated[
+        str, typer.Option("--dataset", "-d", help="A dataset by name, a twin or a .npz file; or several, with commas.")
     ] = "pairs",
-    model: Annotated[str, typer.Option("--model", "-m", help=f"One of {', '.join(MODELS)}.")] = "glognn++",
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of the study in all.")] = 100,
+    models: Annotated[
+        str, typer.Option("--model", "-m", help=f"One or several of {', '.join(MODELS)}, with commas.")
+    ] = "glognn++",
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of each study in all.")] = 100,
     space: Annotated[
         str, typer.Option("--space", help="wide (ours), paper-small or paper-large (the paper's grids; GloGNN only).")
     ] = DEFAULT_SPACE,
@@ -36,21 +42,32 @@ def command(
     sampler: Annotated[str, typer.Option("--sampler", help=f"{', '.join(SAMPLERS)}.")] = "tpe",
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Give up trials below the median early.")] = True,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, help="Processes, each with one CPU thread.")
-    ] = max(1, os.cpu_count() or 1),
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=256,
+            help="Processes, each with one CPU thread. [dim]Default: one for each core, with --device cuda 1.[/dim]",
+        ),
+    ] = None,
     together: Annotated[
         int | None,
         typer.Option(
             "--together",
             min=1,
             max=1000,
-            help="Trials taken at a time; they have the shape of the first and train as one batch. [dim]Default: 1, "
-            "with --device cuda 8.[/dim]",
+            help="Trials taken at a time; those of one shape train as one batch (tpe: all have the shape of the "
+            "first). [dim]Default: 1, with --device cuda 8, with --sampler random all.[/dim]",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="[dim]Default: runs/tune/<dataset>/<model>-<space>.[/dim]"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="[dim]Default: runs/tune/<dataset>/<model>-<space>.[/dim] With several models or datasets a folder "
+            "with <model>/<dataset> for each, which 'glognn reproduce table1 --settings FOLDER' reads.",
+        ),
     ] = None,
     storage: Annotated[
         str | None,
@@ -64,9 +81,10 @@ def command(
 ) -> None:
     """Search for settings; the objective is the mean validation score over splits, never a test score.
 
-    Settings given as flags are held. Stop it whenever you like; the same command goes on. Several of these commands may
-    work on one folder at a time. At the end best.toml holds the settings that 'glognn train --config' reads, and
-    importance and slice plots lie beside it.
+    The settings that a model's authors published for a dataset are the first trial. Settings given as flags are held.
+    Stop it whenever you like; the same command goes on. Several of these commands may work on one folder at a time. At
+    the end best.toml holds the settings that 'glognn train --config' reads, and importance and slice plots lie beside
+    it. With several models and datasets there is a study for each pair, and a table of what was found instead.
 
     Examples:
 
@@ -75,29 +93,48 @@ def command(
       glognn tune --model glognn++ --coefficient released --dataset texas --out runs/tune/texas-released
 
       glognn train --config runs/tune/cora/glognn++-wide/best.toml
+
+      glognn tune -m mlp,gcn,glognn -d texas,cora --trials 25 --sampler random --splits 0-2 --out runs/equal
     """
     from rich.console import Console
 
-    find_model(model)
-    find_space(model, space)
+    names = parse_names(models, MODELS, "model")
+    sources = [find_source(name.strip()) for name in datasets.split(",") if name.strip()]
     held = {"device": "cpu", "threads": 1} | settings
-    source = find_source(dataset)
-    search = Search(model, source.name, space, splits, held, sampler, prune)
-    folder = out or Path("runs/tune") / source.label / f"{model}-{space}"
-    if best and not (folder / "study.json").is_file():
-        raise InputError(f"'{folder}' holds no study yet: run the same command without --best.")
-    open_folder(folder, search)
+    for name in names:
+        find_space(name, space)
+    checked = resolve(names, None, held, sources[0].name, splits)
+    studies: dict[Path, Search] = {}
+    for source in sources:
+        for config in checked:
+            owned = (*GraphConfig.names(), *TrainingConfig.names(), *config.model.names())
+            given = {name: value for name, value in held.items() if name in owned}
+            search = Search(config.model.name, source.name, space, splits, given, sampler, prune)
+            if len(names) * len(sources) == 1:
+                folder = out or Path("runs/tune") / source.label / f"{config.model.name}-{space}"
+            else:
+                folder = (out or Path("runs/tune")) / config.model.name / source.label
+            studies[folder] = search
+    for folder, search in studies.items():
+        if best and not (folder / "study.json").is_file():
+            raise InputError(f"'{folder}' holds no study yet: run the same command without --best.")
+        open_folder(folder, search)
     console = Console()
     if not best:
-        at_once = together or (8 if held["device"] == "cuda" else 1)
-        _search(console, folder, search, trials, workers, storage, data_mirror, at_once)
-    _finish(console, folder, search, storage)
+        on_gpu = held["device"] == "cuda"
+        at_once = together or (trials if sampler == "random" else 8 if on_gpu else 1)
+        crew = workers or (1 if on_gpu else max(1, os.cpu_count() or 1))
+        _search(console, studies, trials, crew, storage, data_mirror, at_once)
+    if len(studies) == 1:
+        [(folder, search)] = studies.items()
+        _finish(console, folder, search, storage)
+    else:
+        _finish_all(console, studies, storage)
 
 
 def _search(
     console: Console,
-    folder: Path,
-    search: Search,
+    studies: dict[Path, Search],
     trials: int,
     workers: int,
     storage: str | None,
@@ -111,41 +148,74 @@ def _search(
     from glognn.experiments.pool import work_for_parent
     from glognn.experiments.search import best_trial, finished_trials, open_study
 
-    study = open_study(folder, search, storage)
-    before = len(finished_trials(study))
+    opened = [open_study(folder, search, storage) for folder, search in studies.items()]
+    total = trials * len(studies)
+
+    def count() -> int:
+        return sum(min(len(finished_trials(study)), trials) for study in opened)
+
+    before = count()
+    folder, first = next(iter(studies.items()))
+    what = f"{first.model} on {first.dataset}" if len(studies) == 1 else f"{len(studies)} studies"
     console.out(
-        f"{search.model} on {search.dataset}: {before} of {trials} trials done already, space {search.space} "
-        f"({len(search.whole_space().parameters)} settings), {workers} at a time, in {folder}",
+        f"{what}: {before} of {total} trials done already, space {first.space} "
+        f"({len(first.whole_space().parameters)} settings), {workers} at a time, in {folder}"
+        if len(studies) == 1
+        else f"{what}: {before} of {total} trials done already, space {first.space}, {workers} at a time, in "
+        f"{folder.parent.parent}",
         highlight=False,
     )
     context = multiprocessing.get_context("spawn")
+    size = min(workers, max(total - before, 1))
     crew = [
-        context.Process(target=work_for_parent, args=(os.getpid(), folder, trials, storage, mirror, together))
-        for _ in range(min(workers, max(trials - before, 1)))
+        context.Process(
+            target=work_for_parent, args=(os.getpid(), list(studies), trials, storage, mirror, together, size)
+        )
+        for _ in range(size)
     ]
     for process in crew:
         process.start()
     with counting(console, "trials") as progress:
-        task = progress.add_task("", total=trials, completed=before, note="")
+        task = progress.add_task("", total=total, completed=before, note="")
         shown = before
         while any(process.is_alive() for process in crew):
-            time.sleep(POLL_SECONDS)
-            done = len(finished_trials(study))
+            time.sleep(POLL_SECONDS * len(studies))
+            done = count()
             if done == shown:
                 continue
             shown = done
             try:
-                found = best_trial(study)
-                text = f"best {100 * (found.value or 0):.2f} %"
+                text = f"best {100 * (best_trial(opened[0]).value or 0):.2f} %" if len(studies) == 1 else ""
             except InputError:
                 text = ""
             progress.update(task, completed=done, note=text)
             if not console.is_terminal:
-                console.out(f"  {done}/{trials} trials, {text}", highlight=False)
+                console.out(f"  {done}/{total} trials{', ' if text else ''}{text}", highlight=False)
     for process in crew:
         process.join()
-    if any(process.exitcode for process in crew) and len(finished_trials(study)) < trials:
+    if any(process.exitcode for process in crew) and count() < total:
         raise GloGNNError("A worker ended with an error (see above); the same command goes on with the study.")
+
+
+def _finish_all(console: Console, studies: dict[Path, Search], storage: str | None) -> None:
+    """The best of every study, as files and as a table of validation scores."""
+    from glognn.experiments.search import best_trial, open_study, write_best
+
+    found: dict[str, dict[str, str]] = {}
+    for folder, search in studies.items():
+        study = open_study(folder, search, storage)
+        try:
+            trial = best_trial(study)
+        except InputError:
+            continue
+        write_best(folder, study, search)
+        mark = " (published)" if trial.user_attrs.get("origin") == "published" else ""
+        found.setdefault(search.model, {})[search.dataset] = f"{100 * (trial.value or 0):.2f}{mark}"
+    columns = list(dict.fromkeys(search.dataset for search in studies.values()))
+    typer.echo(f"| validation, % | {' | '.join(columns)} |")
+    typer.echo("| --- |" + " ---: |" * len(columns))
+    for model, row in found.items():
+        typer.echo(f"| {model} | {' | '.join(row.get(column, '') for column in columns)} |")
 
 
 def _finish(console: Console, folder: Path, search: Search, storage: str | None) -> None:

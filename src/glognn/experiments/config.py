@@ -3,7 +3,8 @@
 As a file it is TOML with the tables ``[data]``, ``[model]`` and ``[training]``; everything may be left out but is
 always complete in a run folder. Published settings lie in ``published/<model>/<dataset>.toml`` in the same form,
 with a ``[published]`` table that names their source and the paper's number. Settings that a search of ours found lie in
-``tuned/<label>/<dataset>.toml``, with a ``[tuned]`` table that says how they were found.
+``tuned/<label>/<dataset>.toml``, with a ``[tuned]`` table that says how they were found; those of a search with an
+equal budget for every model in ``equal/``.
 """
 
 from __future__ import annotations
@@ -124,9 +125,14 @@ def _no_settings(kind: str, model: str, dataset: str, known: list[str]) -> Input
     return InputError(f"There are no {kind} settings of {model} for '{dataset}'.{suggest(dataset, known)}")
 
 
-def tuned_paths(label: str, dataset: str) -> list[Path]:
-    """Files of settings searched for a model or one of its variants, the best on validation first."""
-    found = [*_root("tuned").glob(f"{label}/{dataset}.toml"), *_root("tuned").glob(f"{label}-*/{dataset}.toml")]
+def tuned_paths(label: str, dataset: str, kind: str = "tuned") -> list[Path]:
+    """Files of settings searched for a model or one of its variants, the best on validation first.
+
+    ``kind`` is ``tuned``, ``equal`` (see :data:`~glognn.experiments.plan.SETTINGS`) or a folder of studies.
+    """
+    root = _root(kind) if kind in ("tuned", "equal") else Path(kind)
+    places = (f"{name}/{dataset}{end}" for name in (label, f"{label}-*") for end in (".toml", "/best.toml"))
+    found = [path for place in places for path in root.glob(place)]
     return sorted(found, key=lambda path: (-read_tables(path)["tuned"]["validation"], path))
 
 

@@ -15,11 +15,20 @@ from typing import Any
 
 from glognn.data.sources import find_source
 from glognn.errors import InputError
-from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve, tuned_paths
+from glognn.experiments.config import (
+    PUBLISHED_PREFIX,
+    RunConfig,
+    has_published,
+    parse_splits,
+    read_tables,
+    resolve,
+    tuned_paths,
+)
 from glognn.experiments.layout import DONE
 from glognn.settings import suggest
 
-SETTINGS = ("published", "tuned", "default")
+SETTINGS = ("published", "tuned", "equal", "default")
+"""Whose settings: the authors'; what our longer searches found; what 25 trials for every model found; the defaults."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "glognn++-exact": ("glognn++", {"coefficient": "exact"}),
     "glognn++-released": ("glognn++", {"coefficient": "released"}),
@@ -81,13 +90,16 @@ def make_plan(
         datasets: Names of published or generated datasets.
         models: Names of models or of :data:`VARIANTS`.
         settings: ``published`` takes the authors' settings where there are some, and defaults elsewhere; ``tuned``
-            takes those that a search of ours found, else published ones, else defaults; ``default`` takes defaults.
+            takes those that a search of ours found, else published ones, else defaults; ``equal`` likewise those of
+            the search with one budget for all; a folder those of the studies in it; ``default`` takes defaults.
         splits: See :func:`~glognn.experiments.config.parse_splits`.
         seeds: ``None`` takes the seed of the settings.
         given: Settings that override those of every run that has them.
     """
-    if settings not in SETTINGS:
-        raise InputError(f"The settings must be one of {', '.join(SETTINGS)}. Got {settings!r} instead.")
+    if settings not in SETTINGS and not Path(settings).is_dir():
+        raise InputError(
+            f"The settings must be one of {', '.join(SETTINGS)} or a folder of studies. Got {settings!r} instead."
+        )
     jobs = []
     for dataset in datasets:
         available = find_source(dataset).num_splits
@@ -108,8 +120,9 @@ def make_plan(
 
 def _find_settings(wanted: str, label: str, model: str, dataset: str) -> tuple[str, str | None]:
     """The best settings of the wanted kind, or what stands in for them, and where they lie."""
-    if wanted == "tuned" and (found := tuned_paths(label, dataset)):
-        return "tuned", str(found[0])
+    if wanted not in ("published", "default") and (found := tuned_paths(label, dataset, wanted)):
+        origin = read_tables(found[0])["tuned"].get("origin", "drawn")
+        return "published" if origin == "published" else "searched", str(found[0])
     if wanted != "default" and has_published(model, dataset):
         return "published", f"{PUBLISHED_PREFIX}{dataset}"
     return "default", None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 import warnings
@@ -76,13 +77,28 @@ def run_jobs(
 
 
 def work_for_parent(
-    parent: int, folder: Path, trials: int, storage: str | None, mirror: Path | None, together: int
+    parent: int, folders: list[Path], trials: int, storage: str | None, mirror: Path | None, together: int, sharing: int
 ) -> None:
-    """A worker process of a search: as :func:`~glognn.experiments.search.work`, until its parent is gone."""
+    """A worker process of searches: :func:`~glognn.experiments.search.work` on each, until the parent is gone.
+
+    ``sharing`` processes share the memory. A study that cannot go on is left, with a line that says why.
+    """
+    import torch
+
     from glognn.experiments.search import work
+    from glognn.training import together as batches
 
     watch_parent(parent)
-    work(folder, trials, storage=storage, mirror=mirror, together=together)
+    batches.share_memory(sharing)
+    problems = 0
+    for folder in folders:
+        try:
+            work(folder, trials, storage=storage, mirror=mirror, together=together)
+        except (GloGNNError, MemoryError, torch.OutOfMemoryError) as error:
+            print(f"{folder}: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
+            problems += 1
+    if problems:
+        sys.exit(1)
 
 
 def watch_parent(parent: int) -> None:

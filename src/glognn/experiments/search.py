@@ -18,20 +18,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.errors import InputError
-from glognn.experiments.config import RunConfig, has_published, parse_splits, published_path, read_tables, resolve
+from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
 from glognn.storage import write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import optuna
 
-    from glognn.experiments.run import LoadedGraph
+    from glognn.graph.config import GraphConfig
+    from glognn.graph.graph import Graph
 
 STUDY, JOURNAL, BEST = "study.json", "study.journal", "best.toml"
 SAMPLERS = ("tpe", "random", "grid")
+PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,24 @@ class Search:
         settings = {**self.whole_space().fixed, **chosen}
         [config] = resolve([self.model], None, settings, self.dataset, self.splits)
         return config
+
+    def published(self) -> RunConfig | None:
+        """The authors' settings with those held put in; nothing where there are none, or where a grid is searched."""
+        if self.sampler == "grid" or not has_published(self.model, self.dataset):
+            return None
+        held = {**find_space(self.model, self.space).fixed, **self.given}
+        [config] = resolve([self.model], f"{PUBLISHED_PREFIX}{self.dataset}", held, self.dataset, self.splits)
+        return config
+
+    def config_of(self, trial: optuna.trial.FrozenTrial | optuna.Trial) -> RunConfig:
+        """The configuration that a trial was asked to try."""
+        if trial.user_attrs.get("origin") == PUBLISHED and (published := self.published()) is not None:
+            return published
+        chosen: dict[str, Any] = {}
+        for parameter in self.whole_space().parameters:
+            zero = trial.params.get(f"{parameter.name}_is_zero", False)
+            chosen[parameter.name] = 0.0 if zero else trial.params[parameter.name]
+        return self.config(chosen)
 
 
 def open_folder(folder: Path, search: Search) -> None:
@@ -141,17 +161,20 @@ def work(
 ) -> None:
     """Do trials of a study until it has as many as asked for; any number of workers may do so at a time.
 
-    ``together`` trials are taken at a time. Those after the first keep its settings of shape, so that all of them, on
-    all splits, train as one batch.
+    ``together`` trials are taken at a time. Those of one shape train as one batch, on all splits; after the first of
+    ``tpe`` the others keep its settings of shape, while ``random`` ones are independent of each other.
     """
     from glognn.experiments.run import load_graph
 
     search = read_search(folder)
-    loaded = load_graph(search.config({}), mirror)
     study = open_study(folder, search, storage)
+    graphs: dict[GraphConfig, Graph] = {}
     with _alive(folder) as name:
-        while taken := _take(folder, study, search, trials, name, together):
-            _do(study, taken, search, loaded)
+        while taken := take_trials(folder, study, search, trials, name, together):
+            for _, config in taken:
+                if config.graph not in graphs:
+                    graphs[config.graph] = load_graph(config, mirror).graph
+            _do(study, taken, search, graphs)
 
 
 @contextmanager
@@ -194,12 +217,12 @@ def _grid_point(search: Search, number: int) -> dict[str, Any] | None:
     return point
 
 
-def _take(
+def take_trials(
     folder: Path, study: optuna.Study, search: Search, trials: int, name: str, together: int
 ) -> list[tuple[optuna.Trial, RunConfig]]:
     """The next trials for a worker, with their configurations; none when enough are done or under way."""
     from filelock import FileLock
-    from optuna.samplers import PartialFixedSampler
+    from optuna.samplers import PartialFixedSampler, RandomSampler
     from optuna.trial import TrialState
 
     space, sampler = search.whole_space(), study.sampler
@@ -209,23 +232,30 @@ def _take(
         for lost in running:
             if lost.user_attrs.get("worker") == name or not _is_alive(folder, lost.user_attrs.get("worker", "")):
                 study.tell(lost.number, state=TrialState.FAIL)
-                study.enqueue_trial(lost.params, user_attrs={"retry_of": lost.number})
+                kept = {
+                    name: value for name, value in lost.user_attrs.items() if name in ("origin", "in_space", "grid")
+                }
+                study.enqueue_trial(lost.params, user_attrs={"retry_of": lost.number} | kept)
                 (folder / "workers" / f"{lost.user_attrs.get('worker')}.lock").unlink(missing_ok=True)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         left = trials - len(finished_trials(study)) - len(running)
-        if not study.get_trials(deepcopy=False) and (known := _known_settings(search)):
-            study.enqueue_trial(known, user_attrs={"origin": "published"})
+        if not study.get_trials(deepcopy=False) and (published := search.published()) is not None:
+            known = _as_trial(search, published)
+            study.enqueue_trial(known, user_attrs={"origin": PUBLISHED, "in_space": bool(known)})
         for _ in range(min(left, together)):
             if search.sampler == "grid":
                 done = sum("grid" in trial.user_attrs for trial in study.get_trials(deepcopy=False))
                 if (point := _grid_point(search, done)) is None:
                     break
                 study.enqueue_trial(point, user_attrs={"grid": done})
+            elif search.sampler == "random":  # a trial's number decides what is drawn
+                study.sampler = RandomSampler(seed=len(study.get_trials(deepcopy=False)))
             trial = study.ask()
             trial.set_user_attr("worker", name)
-            config = search.config(space.suggest(trial))
-            taken.append((trial, config))
-            if len(taken) == 1 and search.sampler != "grid":
+            if trial.user_attrs.get("in_space", True):
+                space.suggest(trial)
+            taken.append((trial, search.config_of(trial)))
+            if len(taken) == 1 and search.sampler == "tpe":
                 shape = {key: value for key, value in trial.params.items() if key in _shape_settings(search)}
                 study.sampler = PartialFixedSampler(shape, sampler)
         study.sampler = sampler
@@ -239,55 +269,70 @@ def _shape_settings(search: Search) -> list[str]:
     return [parameter.name for parameter in search.whole_space().parameters if parameter.name not in own]
 
 
-def _known_settings(search: Search) -> dict[str, Any]:
-    """The authors' settings as a first trial, if there are any and the space holds them."""
-    if search.sampler == "grid" or not has_published(search.model, search.dataset):
-        return {}
-    tables = read_tables(published_path(search.model, search.dataset))
-    known = {**tables.get("data", {}), **tables.get("training", {}), **tables["model"]}
-    defaults = search.config({}).model.as_dict()
+def _as_trial(search: Search, config: RunConfig) -> dict[str, Any]:
+    """Settings as the parameters of a trial, so that later ones learn from it; none where the space lacks a value."""
+    values = _flat(config)
     point: dict[str, Any] = {}
     for parameter in search.whole_space().parameters:
-        value = known.get(parameter.name, defaults.get(parameter.name))
-        if value is None or not parameter.holds(value):
+        if not parameter.holds(values[parameter.name]):
             return {}
-        point |= parameter.as_trial(value)
+        point |= parameter.as_trial(values[parameter.name])
     return point
 
 
-def _do(study: optuna.Study, taken: list[tuple[optuna.Trial, RunConfig]], search: Search, loaded: LoadedGraph) -> None:
+def _flat(config: RunConfig) -> dict[str, Any]:
+    """All settings of a configuration by name."""
+    return config.graph.as_dict() | config.training.as_dict() | config.model.as_dict()
+
+
+def _do(
+    study: optuna.Study,
+    taken: list[tuple[optuna.Trial, RunConfig]],
+    search: Search,
+    graphs: Mapping[GraphConfig, Graph],
+) -> None:
     """Train trials of one shape together, as many splits at a time as memory allows; the mean validation score so far
     decides whether to go on with a trial.
     """
+    import torch
     from optuna.trial import TrialState
 
     from glognn.experiments.pruning import Pruning
     from glognn.experiments.run import initial_models
     from glognn.training.devices import resolve_device
-    from glognn.training.together import members_at_once, train_together
+    from glognn.training.together import SHARED, members_at_once, train_together
 
-    graph = loaded.graph
-    splits = parse_splits(search.splits, graph.num_splits)
     groups: dict[object, list[tuple[optuna.Trial, RunConfig]]] = {}
     for trial, config in taken:
-        groups.setdefault(config.model.shape(), []).append((trial, config))
+        shared = [getattr(config.training, name) for name in SHARED]
+        groups.setdefault((config.graph, config.model.shape(), *shared), []).append((trial, config))
     for group in groups.values():
+        graph = graphs[group[0][1].graph]
+        splits = parse_splits(search.splits, graph.num_splits)
         watcher = Pruning([trial for trial, _ in group], len(splits))
         members = [(config, split) for _, config in group for split in splits]
         models = initial_models([config for config, _ in members], graph)
         most = members_at_once(models[0], graph, resolve_device(group[0][1].training.device))
-        for start in range(0, len(members), most):
+        start = 0
+        while start < len(members):
             part = [k for k in range(start, min(start + most, len(members))) if k // len(splits) not in watcher.pruned]
             watcher.begin(part)
-            if part:
-                train_together(
-                    [models[k] for k in part],
-                    graph,
-                    splits=[members[k][1] for k in part],
-                    configs=[members[k][0].training for k in part],
-                    watcher=watcher,
-                    with_weights=False,
-                )
+            try:
+                if part:
+                    train_together(
+                        [models[k] for k in part],
+                        graph,
+                        splits=[members[k][1] for k in part],
+                        configs=[members[k][0].training for k in part],
+                        watcher=watcher,
+                        with_weights=False,
+                    )
+                start += most
+            except torch.OutOfMemoryError:  # others use the GPU too: fewer at a time may fit
+                torch.cuda.empty_cache()
+                if most == 1:
+                    raise
+                most = -(-most // 2)
         for place, (trial, _) in enumerate(group):
             trial.set_user_attr("validation", watcher.validation(place))
             if place in watcher.pruned:
@@ -297,12 +342,9 @@ def _do(study: optuna.Study, taken: list[tuple[optuna.Trial, RunConfig]], search
 
 
 def chosen_settings(search: Search, trial: optuna.trial.FrozenTrial) -> dict[str, Any]:
-    """The settings of a trial, zeros put in."""
-    chosen: dict[str, Any] = {}
-    for parameter in search.whole_space().parameters:
-        zero = trial.params.get(f"{parameter.name}_is_zero", False)
-        chosen[parameter.name] = 0.0 if zero else trial.params[parameter.name]
-    return chosen
+    """The searched settings of a trial, zeros put in."""
+    values = _flat(search.config_of(trial))
+    return {parameter.name: values[parameter.name] for parameter in search.whole_space().parameters}
 
 
 def write_best(folder: Path, study: optuna.Study, search: Search, path: Path | None = None) -> Path:
@@ -310,7 +352,7 @@ def write_best(folder: Path, study: optuna.Study, search: Search, path: Path | N
     import tomli_w
 
     trial = best_trial(study)
-    tables = search.config(chosen_settings(search, trial)).tables()
+    tables = search.config_of(trial).tables()
     tables["data"] = {name: value for name, value in tables["data"].items() if name != "splits"}
     tables["training"] = {name: value for name, value in tables["training"].items() if name not in INDIFFERENT}
     tables["tuned"] = {
@@ -320,6 +362,7 @@ def write_best(folder: Path, study: optuna.Study, search: Search, path: Path | N
         "trials": len(finished_trials(study)),
         "space": search.space,
         "sampler": search.sampler,
+        "origin": trial.user_attrs.get("origin", "drawn"),
     }
     place = path or folder / BEST
     write_text(place, tomli_w.dumps(tables))

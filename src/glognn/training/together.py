@@ -38,6 +38,12 @@ MEMORY = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 """Bytes a batch may take."""
 
 
+def share_memory(processes: int) -> None:
+    """Leave room for other processes that train on the same GPU."""
+    if torch.cuda.is_available():
+        MEMORY["cuda"] = min(MEMORY["cuda"], int(0.8 * torch.cuda.mem_get_info()[1] / processes))
+
+
 def members_at_once(model: NodeModel[Any], graph: Graph, device: torch.device) -> int:
     """How many models like this one may train together; 1 means that they had better train alone.
 
