@@ -19,7 +19,8 @@ VALUE = 4
 """Bytes of a float32, and of an index."""
 ADAM_FLOPS = 12
 RATE_SIZE = 1024
-PROBE_SECONDS = 0.5
+PROBE_SECONDS = 0.25
+SMALLEST_COPY = 2**15
 STRETCH_SECONDS = 1e-3
 
 
@@ -150,7 +151,7 @@ class Rates:
 
     @classmethod
     def measure(cls, nodes: int, hidden: int, device: torch.device) -> Rates:
-        """Of a copy as large as the n x h values, and of a float32 product."""
+        """Of copies up to the size of the n x h values, and of a float32 product."""
         return cls(copy_bandwidth(VALUE * nodes * hidden, device), product_rate(device))
 
     def seconds(self, counted: Count) -> float:
@@ -165,10 +166,24 @@ def floor_record(counted: Count, rates: Rates, epoch_seconds: float) -> dict[str
 
 
 def copy_bandwidth(size: int, device: torch.device) -> float:
-    """Bytes per second, read and written, of copying ``size`` bytes from one place to another."""
-    source = torch.ones(max(size // VALUE, 1024), dtype=torch.float32, device=device)
+    """Bytes per second, read and written, of the fastest copy of at most ``size`` bytes, or a mebibyte.
+
+    Smaller pieces may fit a faster cache, and an epoch may be done piece by piece. What calling torch takes is left out.
+    """
+    source = torch.ones(max(size, 2**20) // VALUE, dtype=torch.float32, device=device)
     target = torch.empty_like(source)
-    return 2 * source.numel() * VALUE / _shortest(lambda: target.copy_(source), device)
+
+    def seconds(count: int) -> float:
+        part, place = source[:count], target[:count]
+        return _shortest(lambda: place.copy_(part), device)
+
+    call, found, count = seconds(1), [], source.numel()
+    while count * VALUE >= SMALLEST_COPY:
+        taken = seconds(count)
+        if taken > 2 * call:  # else mostly the call itself
+            found.append(2 * count * VALUE / (taken - call))
+        count //= 4
+    return max(found, default=2 * source.numel() * VALUE / seconds(source.numel()))
 
 
 def product_rate(device: torch.device) -> float:

@@ -87,14 +87,21 @@ def open_folder(folder: Path, search: Search) -> None:
     content = vars(search)
     if (folder / STUDY).is_file():
         known = json.loads((folder / STUDY).read_text(encoding="utf-8"))
+        if _outcome(known) == _outcome(content):  # on another device, or with another number of threads, it goes on
+            known = content
         for name, value in content.items():
             if known.get(name) != value:
                 raise InputError(
                     f"'{folder}' holds a study with {name} {known.get(name)!r}. Got {value!r} instead: "
                     "choose another --out."
                 )
-        return
     write_json(folder / STUDY, content)
+
+
+def _outcome(content: dict[str, Any]) -> dict[str, Any]:
+    """What decides the outcome of a search."""
+    given = {name: value for name, value in content.get("given", {}).items() if name not in INDIFFERENT}
+    return content | {"given": given}
 
 
 def read_search(folder: Path) -> Search:
