@@ -194,12 +194,12 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 def test_random_trials_are_drawn_by_number_and_the_published_settings_come_first(tmp_path: Path) -> None:
     """A random study is the same however its trials are taken; authors' settings outside the space count too."""
     chosen = []
-    for together in (3, 1):
+    for at_once in (3, 1):
         what = search("ggcn", dataset="texas", sampler="random", given=HELD | {"num_layers": 9}, prune=False)
         assert what.published().model.decay_exponent == 3.0
-        folder = tmp_path / str(together)
+        folder = tmp_path / str(at_once)
         open_folder(folder, what)
-        trials = ask(folder, what, 3, together)
+        trials = ask(folder, what, 3, at_once)
         assert [trial.user_attrs.get("origin") for trial in trials] == ["published", None, None]
         assert what.config_of(trials[0]) == what.published()
         assert what.config_of(trials[0]).graph.directed
@@ -208,11 +208,11 @@ def test_random_trials_are_drawn_by_number_and_the_published_settings_come_first
     assert chosen[0] == chosen[1]
 
 
-def ask(folder: Path, what: Search, count: int, together: int) -> list[optuna.trial.FrozenTrial]:
+def ask(folder: Path, what: Search, count: int, at_once: int) -> list[optuna.trial.FrozenTrial]:
     """Take trials as a worker does, without doing them."""
     study = open_study(folder, what)
     while len(study.trials) < count:
-        for trial, _ in take_trials(folder, study, what, count, "nobody", together):
+        for trial, _ in take_trials(folder, study, what, count, "nobody", at_once):
             study.tell(trial, 0.5)
     return study.trials
 

@@ -168,7 +168,7 @@ def floor_record(counted: Count, rates: Rates, epoch_seconds: float) -> dict[str
 def copy_bandwidth(size: int, device: torch.device) -> float:
     """Bytes per second, read and written, of the fastest copy of at most ``size`` bytes, or a mebibyte.
 
-    Smaller pieces may fit a faster cache, and an epoch may be done piece by piece. What calling torch takes is left out.
+    Smaller pieces may fit a faster cache, and work may be done piece by piece. What calling torch takes is left out.
     """
     source = torch.ones(max(size, 2**20) // VALUE, dtype=torch.float32, device=device)
     target = torch.empty_like(source)

@@ -73,6 +73,12 @@ def command(
         ),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together/--one-by-one", help="Train the splits and seeds of a model as one batch, or each by itself."
+        ),
+    ] = True,
     quick: Annotated[
         bool, typer.Option("--quick", help="Three splits of a few datasets, five models, 200 epochs: a few minutes.")
     ] = False,
@@ -103,7 +109,9 @@ def command(
             fitting = _fitting(models, _models_of(each, quick)[1])
             where = _fitting(datasets, _datasets_of(each, quick)[1])
             if "" not in (fitting, where):
-                command(each, fitting, where, splits, seeds, settings, workers, device, quick, out, data_mirror)
+                command(
+                    each, fitting, where, splits, seeds, settings, workers, device, together, quick, out, data_mirror
+                )
         return
     usual_models, possible_models = _models_of(study, quick)
     chosen_models = parse_names(models, possible_models, "model") if models else usual_models
@@ -124,6 +132,7 @@ def command(
         folder=out / (f"{study}-quick" if quick else study),
         mirror=mirror_dir(data_mirror),
         workers=workers or (1 if device == "cuda" else max(1, os.cpu_count() or 1)),
+        together=together,
     )
     if study == "efficiency":
         failures = efficiency(work, chosen, chosen_models, options)
