@@ -11,16 +11,17 @@ import pytest
 import torch
 from rich.console import Console
 
-from glognn.bench.config import METHODS, BenchConfig, counterpart
+from glognn.bench.config import ALL_METHODS, METHODS, OTHERS, BenchConfig, counterpart
 from glognn.bench.measure import Spread, alternate, choose_epochs, ratio
 from glognn.bench.method import WARM_UP, Method
 from glognn.bench.ours import Ours
 from glognn.bench.peers import Peer
 from glognn.bench.records import empty_row, make_record, read_record
-from glognn.bench.suite import configuration, num_steps, run_bench
+from glognn.bench.suite import Workplace, configuration, num_steps, run_bench
 from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
+from glognn.models.configs import MODELS
 from glognn.report.bench import bench_table, cells, headings, notes, number, profile_tables, to_markdown
 from tests.cli.test_datasets import run
 from tests.conftest import make_data
@@ -238,6 +239,15 @@ def test_bad_values(arguments: list[str], message: str, tmp_path: Path) -> None:
     assert message in done.stderr
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_every_model_can_be_timed_at_the_width_of_glognn() -> None:
+    assert set(MODELS) <= set(ALL_METHODS)
+    place = Workplace.load("pairs", BenchConfig(), None)
+    for method in OTHERS:
+        settings = place.settings(method)
+        assert (settings.model.name, settings.model.hidden_channels) == (method, place.width)
+    assert place.build("gprgnn").seconds(2) > 0
 
 
 def test_the_help_explains(tmp_path: Path) -> None:

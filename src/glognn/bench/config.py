@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from glognn.models.configs import MODELS
 from glognn.settings import Settings, choice, integer, switch
 
 OURS = {"glognn": "glognn", "glognn++": "glognn++"}
 RELEASED = {"released": "glognn", "released++": "glognn++"}
 PEERS = ("linkx", "gcn", "sgformer", "polynormer")
+OTHERS = {name: name for name in MODELS if name not in (*OURS, *PEERS)}
 
 METHODS: dict[str, str] = {
     "glognn": "our GloGNN, through the training loop of this package",
@@ -18,6 +20,9 @@ METHODS: dict[str, str] = {
     "sgformer": "PyTorch Geometric's SGFormer",
     "polynormer": "PyTorch Geometric's Polynormer, local and global attention",
 }
+"""What is timed by default."""
+
+ALL_METHODS = METHODS | {name: f"our {MODELS[name].title}, through the training loop too" for name in OTHERS}
 
 
 def counterpart(method: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from glognn.bench.config import OURS, RELEASED, BenchConfig, counterpart
+from glognn.bench.config import OTHERS, OURS, RELEASED, BenchConfig, counterpart
 from glognn.bench.floor import Rates, Shape, count, floor_record
 from glognn.bench.measure import Spread, alternate, choose_epochs, ratio
 from glognn.bench.memory import alone, gpu_memory, process_memory
@@ -37,8 +37,8 @@ OnProgress = Callable[[str, str], None]
 """Told the dataset and what is done now."""
 
 
-def configuration(model: str, dataset: str, config: BenchConfig) -> RunConfig:
-    """What is timed of a GloGNN model: the authors' settings of the dataset (or its twin's), else the defaults.
+def configuration(model: str, dataset: str, config: BenchConfig, width: int | None = None) -> RunConfig:
+    """What is timed of a model: its authors' settings of the dataset (or its twin's), else the defaults; at a width.
 
     Accuracy is the metric everywhere: others cost more than training, on some datasets, and the same for all methods.
     """
@@ -46,6 +46,8 @@ def configuration(model: str, dataset: str, config: BenchConfig) -> RunConfig:
     given: dict[str, Any] = {"metric": "accuracy", "device": config.device, "threads": config.threads}
     if model == "glognn++":
         given["coefficient"] = "released"
+    if width is not None:
+        given["hidden_channels"] = width
     known = source.entry is not None and has_published(model, source.entry.name)
     published = f"{PUBLISHED_PREFIX}{source.entry.name}" if known and source.entry is not None else None
     [found] = resolve([model], published, given, dataset, None)
@@ -69,7 +71,9 @@ class Workplace:
         return cls(dataset, loaded.graph, loaded.facts, config, resolve_device(config.device))
 
     def settings(self, method: str) -> RunConfig:
-        """Those of the GloGNN model that a method is, or else takes its training from."""
+        """Those of the model that a method is, or else of the GloGNN that it takes its training from."""
+        if method in OTHERS:
+            return configuration(method, self.dataset, self.config, self.width)
         return configuration((OURS | RELEASED).get(method, "glognn"), self.dataset, self.config)
 
     @property
@@ -82,7 +86,7 @@ class Workplace:
     def build(self, method: str, inputs: tuple[str, str] | None = None) -> Method:
         """A method, ready to train; ``inputs`` as :class:`~glognn.bench.peers.Peer` takes them."""
         settings = self.settings(method)
-        if method in OURS:
+        if method in OURS | OTHERS:
             return Ours(settings, self.graph, SPLIT, self.device)
         if method in RELEASED:
             return Released(settings, self.graph, SPLIT, self.device)
@@ -114,7 +118,7 @@ def run_bench(
 def num_steps(methods: Sequence[str], config: BenchConfig) -> int:
     """How often ``on_progress`` is called for one dataset."""
     many = config.splits > 1
-    turns = len(methods) + sum(method in OURS for method in methods) * many
+    turns = len(methods) + sum(method in OURS | OTHERS for method in methods) * many
     return 1 + len(methods) * (1 + config.memory + config.profile) + turns * config.repeats
 
 

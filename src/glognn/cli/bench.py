@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glognn.bench.config import METHODS, BenchConfig
+from glognn.bench.config import ALL_METHODS, METHODS, OTHERS, BenchConfig
 from glognn.cli.options import MIRROR
 from glognn.data.fetch import mirror_dir
 from glognn.data.sources import find_source
@@ -38,7 +38,9 @@ def command(
     ] = "pairs",
     models: Annotated[
         str | None,
-        typer.Option("--models", help=f"What to time. [dim]Default: all ({','.join(METHODS)}).[/dim]"),
+        typer.Option(
+            "--models", help=f"What to time; also {', '.join(OTHERS)}. [dim]Default: {','.join(METHODS)}.[/dim]"
+        ),
     ] = None,
     splits: Annotated[int, typer.Option("--splits", help=_help("splits"))] = _INFOS["splits"].default,
     repeats: Annotated[int, typer.Option("--repeats", help=_help("repeats"))] = _INFOS["repeats"].default,
@@ -76,7 +78,7 @@ def command(
     """
     from rich.console import Console
 
-    chosen = parse_names(models, METHODS, "method") if models is not None else list(METHODS)
+    chosen = parse_names(models, ALL_METHODS, "method") if models is not None else list(METHODS)
     names = [find_source(name.strip()).name for name in datasets.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
         raise InputError(f"Name each dataset once. Got {datasets!r} instead.")

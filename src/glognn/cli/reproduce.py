@@ -162,6 +162,8 @@ def _datasets_of(study: str, quick: bool) -> tuple[list[str], list[str]]:
     """What a study does by default, and what it can do."""
     group = TABLES.get(study, "small")
     possible = [name for name, entry in DATASETS.items() if entry.group == group]
+    if study == "efficiency" and not quick:
+        return possible, [name for name, entry in DATASETS.items() if entry.num_splits]
     if quick:
         return (QUICK["datasets"][study] if study in TABLES else QUICK["other_datasets"]), possible
     return (list(HETEROPHILOUS) if study in ("ablation", "global-homophily") else possible), possible
