@@ -108,7 +108,7 @@ def _search(
     import time
 
     from glognn.cli.progress import counting
-    from glognn.experiments.pool import work_for_parent
+    from glognn.experiments.pool import memory_share, work_for_parent
     from glognn.experiments.search import best_trial, finished_trials, open_study
 
     study = open_study(folder, search, storage)
@@ -119,10 +119,9 @@ def _search(
         highlight=False,
     )
     context = multiprocessing.get_context("spawn")
-    crew = [
-        context.Process(target=work_for_parent, args=(os.getpid(), folder, trials, storage, mirror, together))
-        for _ in range(min(workers, max(trials - before, 1)))
-    ]
+    count = min(workers, max(trials - before, 1))
+    arguments = (os.getpid(), memory_share(count), folder, trials, storage, mirror, together)
+    crew = [context.Process(target=work_for_parent, args=arguments) for _ in range(count)]
     for process in crew:
         process.start()
     with counting(console, "trials") as progress:
@@ -145,18 +144,22 @@ def _search(
     for process in crew:
         process.join()
     if any(process.exitcode for process in crew) and len(finished_trials(study)) < trials:
-        raise GloGNNError("A worker ended with an error (see above); the same command goes on with the study.")
+        killed = any(process.exitcode == -9 for process in crew)
+        why = "was killed from outside, as systems do when memory runs out" if killed else "ended with an error, above"
+        raise GloGNNError(f"A worker {why}; the same command goes on with the study, perhaps with fewer --workers.")
 
 
 def _finish(console: Console, folder: Path, search: Search, storage: str | None) -> None:
     from glognn.experiments.search import best_trial, chosen_settings, finished_trials, open_study, write_best
     from glognn.report.study import plot_study
+    from glognn.storage import locked
 
     study = open_study(folder, search, storage)
     trial = best_trial(study)
-    path = write_best(folder, study, search)
     metric = search.config({}).training.metric
-    pictures = plot_study(study, folder, metric)
+    with locked(folder):
+        path = write_best(folder, study, search)
+        pictures = plot_study(study, folder, metric)
     shown = ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in chosen_settings(search, trial).items()

@@ -95,6 +95,10 @@ class ModelConfig(Settings):
         """Constant inputs. Unless overridden, the features and an adjacency with self-loops and its transpose."""
         return sizes.feature_bytes() + sizes.adjacency_bytes(loops=True)
 
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        """What making the inputs takes on the host, where that is more than making the graph took."""
+        return 0
+
     @classmethod
     def model_class(cls) -> type[NodeModel[Any]]:
         module, _, attribute = cls.implementation.partition(":")
@@ -531,6 +535,10 @@ class H2GCNConfig(ModelConfig):
         second = sparse_bytes(sizes.nodes, sizes.nodes, sizes.second_ring) // 2
         return sizes.feature_bytes() + sizes.adjacency_bytes(loops=False, symmetric=True) + second
 
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        """Rows, columns and float64 weights of the second ring, up to four times at once."""
+        return 4 * (2 * INDEX_BYTES + LONG_BYTES) * sizes.second_ring
+
 
 class GPRGNNConfig(ModelConfig):
     title = "GPR-GNN"
@@ -695,6 +703,14 @@ class WRGATConfig(ModelConfig):
         edge = 2 * INDEX_BYTES + 4 * LONG_BYTES + VALUE_BYTES
         rows = sizes.nodes * (1 + self.num_relations) + 2
         return sizes.feature_bytes() + edge * self._edges(sizes) + INDEX_BYTES * rows
+
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        """The different degrees in each ring of each node with their counts, at most the square root of 2 nnz(A)
+        of them, as numbers and as keys; and the compared pairs.
+        """
+        most = sizes.nodes * math.isqrt(2 * sizes.entries)
+        rings = [min(sizes.entries, most), *[most] * (self.num_rings - 1)] if self.num_rings else []
+        return 6 * LONG_BYTES * sum(rings) + (3 + self.num_rings) * LONG_BYTES * self._edges(sizes)
 
 
 MODELS: dict[str, type[ModelConfig]] = {
