@@ -24,12 +24,13 @@ GLOGNN = "from glognn.cli.main import main\nmain()"
 """The command line, as code."""
 
 _SERVER = """
-import importlib, json, os, pkgutil, resource, signal, sys, traceback
-import glognn
-for module in pkgutil.walk_packages(glognn.__path__, "glognn."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-import matplotlib.backends.backend_agg, matplotlib.figure, optuna, scipy.stats, tomli_w
+import json, os, resource, signal, sys, traceback
+import matplotlib.backends.backend_agg, optuna, scipy.stats, sklearn.metrics, tomli_w
+import glognn.bench.suite, glognn.cli.main, glognn.experiments.pruning, glognn.experiments.studies
+import glognn.report.curves, glognn.report.dataset, glognn.report.figures, glognn.report.study
+from glognn.models.configs import MODELS
+for config in MODELS.values():
+    config.model_class()
 
 def become(call):
     signal.signal(signal.SIGINT, signal.default_int_handler)
