@@ -11,7 +11,8 @@ help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
 	@echo "make native           compile the native core again, after a change of its source"
-	@echo "make check-kills      kill a training run 20 times and a reproduction 10 times at random moments (5 minutes)"
+	@echo "make check-kills      kill training runs 50 times at random epochs and 50 times while they write a checkpoint, and"
+	@echo "                      a reproduction 10 times (5 minutes)"
 	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (12 minutes)"
 	@echo "make check-published  the authors' settings on the nine small datasets, from MIRROR=... or downloaded (50 minutes)"
 	@echo "make check-twins      generate and prepare twins of the six large datasets in full size (3 minutes)"
@@ -56,7 +57,7 @@ native: $(VENV)/.run
 	$(BIN)/python -m glognn.native.build
 
 check-kills: $(VENV)/.dev
-	GLOGNN_KILLS=20 $(BIN)/python -m pytest tests/cli tests/experiments -k killed
+	GLOGNN_KILLS=50 $(BIN)/python -m pytest tests/cli tests/experiments -k killed
 
 check-scaling: $(VENV)/.dev
 	$(BIN)/python benchmarks/scaling.py

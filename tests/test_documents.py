@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ENVIRONMENT, MIRROR, ROOT
+from tests.conftest import MIRROR, ROOT
+from tests.program import run
 
 if not (ROOT / "README.md").is_file():
     pytest.skip("the documents are not beside the tests", allow_module_level=True)
@@ -20,12 +19,6 @@ if not (ROOT / "README.md").is_file():
 def blocks(document: str, language: str) -> list[str]:
     text = (ROOT / document).read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
-
-def run(command: list[str], folder: Path, **environment: str) -> str:
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT | environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 PYTHON = [(document, block) for document in ("README.md", "docs/logging.md") for block in blocks(document, "python")]
@@ -38,7 +31,7 @@ def test_python_examples_run(document: str, code: str, tmp_path: Path) -> None:
     published = 'load_dataset("texas")' in code
     if published and not MIRROR.is_dir():
         pytest.skip("the published files are not on this machine")
-    out = run([sys.executable, "-c", code], tmp_path, GLOGNN_MIRROR=str(MIRROR) if published else "")
+    out = run(program=code, cwd=tmp_path, GLOGNN_MIRROR=str(MIRROR) if published else "").stdout
     if "without labels" in code:
         assert float(re.search(r"without labels: ([\d.]+)", out)[1]) > 0.75
     if "tensorboard" in code:
@@ -53,7 +46,7 @@ def test_commands_of_the_readme_run(tmp_path: Path) -> None:
     lines = [shlex.split(line) for line in block.splitlines() if line]
     assert all(words[0] == "glognn" for words in lines)
     for words in lines:
-        run([sys.executable, "-m", *words], tmp_path)
+        run(*words[1:], cwd=tmp_path)
     assert (tmp_path / "runs/first/glognn++/DONE").exists()
     assert "seed = 1" in (tmp_path / "runs/second/split-0/config.toml").read_text()
 

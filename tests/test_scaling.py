@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import subprocess
 import sys
 
 import pytest
 
-from tests.conftest import ENVIRONMENT
+from tests.program import run
 
 MEASURE = """
 import sys
@@ -45,11 +44,7 @@ print(kib("VmHWM") - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux")
 def test_peak_memory_grows_linearly(figures: dict[str, str]) -> None:
     sizes = (10_000, 100_000, 1_000_000)
-    peaks = []
-    for size in sizes:
-        command = [sys.executable, "-c", MEASURE, str(size)]
-        out = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
-        peaks.append(int(out.stdout.split()[-1]) / 1024)
+    peaks = [int(run(str(size), program=MEASURE).stdout.split()[-1]) / 1024 for size in sizes]
     slopes = [math.log(b / a) / math.log(10) for a, b in itertools.pairwise(peaks)]
     overall = math.log(peaks[-1] / peaks[0]) / math.log(sizes[-1] / sizes[0])
     figures["peak memory, MiB, at 1e4, 1e5, 1e6 nodes; log-log slope"] = (

@@ -13,6 +13,18 @@ class TrainingError(GloGNNError, RuntimeError):
     """Training that cannot go on, such as a loss that is not finite; the command line exits with code 1."""
 
 
+class TooLargeError(InputError):
+    """A training that is refused because it cannot fit the memory there is."""
+
+
+class MemoryExhaustedError(TrainingError):
+    """Memory ran out in training; what was saved before is kept."""
+
+
+class WriteError(GloGNNError, OSError):
+    """A file that cannot be written, as on a full disk; what was there before is kept."""
+
+
 class MissingFileError(InputError):
     """A published file that is not on this machine and cannot be had; the message says where to put it."""
 

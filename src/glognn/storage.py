@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from glognn.errors import InputError, WriteError
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -16,26 +18,48 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     A kill or a full disk at any moment leaves the previous file readable; what a kill leaves behind
     beside it is overwritten by the next write.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write(temporary)
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+    except OSError as error:
+        _remove(temporary)
+        raise WriteError(f"'{path}' cannot be written: {error.strerror or error}.") from None
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
         raise
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process; another one that wants it waits. A process that dies lets go of it."""
-    from filelock import FileLock
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock"):
+
+@contextmanager
+def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a folder for this process. Another one that wants it waits, or with ``wait=False`` is refused at once.
+
+    The system holds the lock, not the file: a process that dies lets go of it.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock", timeout=-1 if wait else 0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise InputError(
+            f"Another process is writing to '{folder}': wait until it has ended, or take another folder."
+        ) from None
+    except OSError as error:
+        raise WriteError(f"The folder '{folder}' cannot be written: {error.strerror or error}.") from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def write_text(path: Path, text: str) -> None:

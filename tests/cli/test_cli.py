@@ -23,13 +23,13 @@ from glognn.data.npz import write_npz
 from glognn.experiments.config import RunConfig, resolve
 from glognn.models.configs import MODELS
 from glognn.training.config import TrainingConfig
+from tests import program
 from tests.conftest import COMMAND, ENVIRONMENT, make_data
+from tests.program import GLOGNN, Program
 
 
 def run(*arguments: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, env=ENVIRONMENT)
-    assert not check or done.returncode == 0, done.stderr
-    return done
+    return program.run(*arguments, cwd=cwd, code=0 if check else None)
 
 
 @pytest.fixture
@@ -72,7 +72,8 @@ def test_train_several_models(graph_file: Path, tmp_path: Path) -> None:
 
 
 def test_without_an_out_option_the_folder_is_named_by_time(graph_file: Path, tmp_path: Path) -> None:
-    run("train", "-d", str(graph_file), "--epochs", "2", "-s", "0", cwd=tmp_path)
+    options = ["-d", str(graph_file), "--epochs", "2", "-s", "0"]
+    subprocess.run([*COMMAND, "train", *options], cwd=tmp_path, env=ENVIRONMENT, check=True, capture_output=True)
     [folder] = (tmp_path / "runs").iterdir()
     assert re.fullmatch(r"\d{8}-\d{6}-graph", folder.name)
 
@@ -112,12 +113,11 @@ def test_killed_runs_end_with_the_same_bits(graph_file: Path, tmp_path: Path, fi
         arguments = ["train", *options, "-o", str(folder)]
         for _ in range(2 if kills - done > 1 else 1):  # some runs are killed twice
             target = generator.randint(epochs_done(folder) + 1, 380)
-            process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, cwd=tmp_path, env=ENVIRONMENT)
+            process = Program(GLOGNN, *arguments, cwd=tmp_path)
             while epochs_done(folder) < target and process.poll() is None:
                 time.sleep(0.002)
             assert process.poll() is None, "the run ended before it could be killed"
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            process.kill()
             assert not (folder / "DONE").exists()
             done += 1
             arguments = ["train", "--resume", str(folder)]
@@ -132,21 +132,14 @@ def test_killed_runs_end_with_the_same_bits(graph_file: Path, tmp_path: Path, fi
 
 def test_an_interrupt_says_how_to_go_on(graph_file: Path, tmp_path: Path) -> None:
     options = ["-d", str(graph_file), "-s", "0", "--epochs", "100000", "--early-stopping", "none"]
-    process = subprocess.Popen(
-        [*COMMAND, "train", *options, "--checkpoint-interval", "0", "-o", "run"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-    )
+    process = Program(GLOGNN, "train", *options, "--checkpoint-interval", "0", "-o", "run", cwd=tmp_path)
     while epochs_done(tmp_path / "run") < 3 and process.poll() is None:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "glognn train --resume run" in out
-    assert "Traceback" not in errors
+    process.send(signal.SIGINT)
+    done = process.wait()
+    assert done.returncode == 130
+    assert "glognn train --resume run" in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 def nothing(path: Path) -> None:
@@ -188,6 +181,7 @@ BAD = [
     (["--num-hops", "0"], nothing, "[1, 64]. Got 0"),
     (["--num-layers", "-3"], nothing, "[1, 64]. Got -3"),
     (["--hidden-channels", "0"], nothing, "[1, inf). Got 0"),
+    (["--hidden-channels", "1000000000"], nothing, "GloGNN++ does not fit: training takes about 1,7"),
     (["--hidden-channels", "1.5"], nothing, "an integer in the range [1, inf). Got '1.5'"),
     (["--epochs", "0"], nothing, "[1, inf). Got 0"),
     (["--learning-rate", "0"], nothing, "(0.0, inf). Got 0.0"),
@@ -261,12 +255,15 @@ def test_bad_values_give_one_clear_line_and_exit_code_two(
 
 
 def test_bad_values_through_the_real_program(graph_file: Path, tmp_path: Path) -> None:
-    done = run("train", "-d", str(graph_file), "--gamma", "7", cwd=tmp_path, check=False)
+    def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
+
+    done = start("train", "-d", str(graph_file), "--gamma", "7")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "error: The 'gamma' parameter of GloGNN++ must be a number in the range [0.0, 1.0]. Got 7.0 instead.\n"
     )
-    done = run("train", "--dataset", "texsa", cwd=tmp_path, check=False)
+    done = start("train", "--dataset", "texsa")
     assert done.returncode == 2
     assert done.stderr.startswith("error: There is no dataset 'texsa'")
 

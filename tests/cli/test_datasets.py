@@ -12,14 +12,13 @@ import pytest
 
 from glognn.data.catalog import DATASETS
 from glognn.data.npz import write_npz
-from tests.conftest import COMMAND, ENVIRONMENT, MIRROR, make_data
+from tests import program
+from tests.conftest import MIRROR, make_data
 
 
 def run(*arguments: str, cwd: Path, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    settings = ENVIRONMENT | {"GLOGNN_DATA": str(cwd / "cache")} | environment
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, env=settings)
-    assert done.returncode == code, done.stderr
-    return done
+    settings = {"GLOGNN_DATA": str(cwd / "cache")} | environment
+    return program.run(*arguments, cwd=cwd, code=code, **settings)
 
 
 def test_the_list_needs_no_data_and_names_everything(tmp_path: Path) -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -21,7 +18,7 @@ from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds
 from glognn.experiments.pool import run_jobs
 from glognn.experiments.studies import ablation_plan, same_as_full
 from glognn.storage import write_text
-from tests.conftest import ENVIRONMENT
+from tests.program import Program, run
 
 TUNED = sorted(tuned_path("glognn", "texas").parents[1].glob("*/*.toml"))
 QUICK = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
@@ -191,21 +188,18 @@ def results(root: Path) -> dict[str, object]:
 def test_killed_reproductions_end_with_the_same_table(tmp_path: Path, figures: dict[str, str]) -> None:
     """SIGKILL of the parent, two workers, again and again. ``GLOGNN_KILLS`` sets how often."""
     kills = min(int(os.environ.get("GLOGNN_KILLS", "2")), 10)
-    (tmp_path / "script.py").write_text(SCRIPT)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    command = [sys.executable, str(tmp_path / "script.py")]
-    subprocess.run([*command, str(whole)], env=ENVIRONMENT, check=True, capture_output=True)
+    run(str(whole), program=SCRIPT)
     generator, finished = random.Random(0), {}
     for _ in range(kills):
-        process = subprocess.Popen([*command, str(killed)], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+        process = Program(SCRIPT, str(killed))
         time.sleep(generator.uniform(1.0, 9.0))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
         for job in plan_of_script(killed):
             if job.done:
                 stamp = json.loads((job.folder / "report.json").read_text())["finished"], job.folder.stat().st_ino
                 assert finished.setdefault(job.folder, stamp) == stamp, "a finished run was repeated"
-    subprocess.run([*command, str(killed)], env=ENVIRONMENT, check=True, capture_output=True)
+    run(str(killed), program=SCRIPT)
     for folder, (stamp, _) in finished.items():
         assert json.loads((folder / "report.json").read_text())["finished"] == stamp
     assert results(killed) == results(whole)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 import tomllib
 from pathlib import Path
@@ -30,7 +26,7 @@ from glognn.experiments.spaces import find_space, spaces_of
 from glognn.models.configs import MODELS
 from glognn.report.study import plot_study
 from glognn.training import together
-from tests.conftest import ENVIRONMENT
+from tests.program import Program
 
 optuna = pytest.importorskip("optuna")
 from optuna.trial import TrialState  # noqa: E402
@@ -146,25 +142,20 @@ work(Path(sys.argv[1]), int(sys.argv[2]))
 """
 
 
-def start(folder: Path, trials: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", WORKER, str(folder), str(trials)], env=ENVIRONMENT)
-
-
 def test_two_workers_share_a_study_and_a_killed_ones_trial_is_retried(tmp_path: Path) -> None:
     what = search(given=HELD | {"epochs": 150, "early_stopping": "none"}, prune=False)
     open_folder(tmp_path, what)
     study = open_study(tmp_path, what)
-    first = start(tmp_path, 8)
+    first = Program(WORKER, str(tmp_path), "8")
     while not any(
         t.state == TrialState.RUNNING and "validation" not in t.user_attrs and t.params for t in study.trials
     ):
         time.sleep(0.02)
-    second = start(tmp_path, 8)
-    os.kill(first.pid, signal.SIGKILL)
-    first.wait()
-    third = start(tmp_path, 8)
-    assert second.wait() == 0
-    assert third.wait() == 0
+    second = Program(WORKER, str(tmp_path), "8")
+    first.kill()
+    third = Program(WORKER, str(tmp_path), "8")
+    assert second.wait().returncode == 0
+    assert third.wait().returncode == 0
     trials = study.trials
     assert [trial.state for trial in trials].count(TrialState.COMPLETE) == 8
     [failed] = [trial for trial in trials if trial.state != TrialState.COMPLETE]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from glognn.errors import InputError
+from glognn.errors import InputError, TrainingError
 from glognn.models.configs import MODELS
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, load_tensors
@@ -84,6 +84,38 @@ def test_a_snapshot_of_another_run_is_refused(data: Data, tmp_path: Path) -> Non
         run("glognn", data, config, Checkpoint(tmp_path / "c", interval=0, identity="mine"), 5)
     with pytest.raises(InputError, match="belongs to another graph, settings or package version"):
         run("glognn", data, config, Checkpoint(tmp_path / "c", interval=0, identity="yours"))
+
+
+def is_finite(checkpoint: Checkpoint) -> bool:
+    tensors = load_tensors(checkpoint.path)[0]
+    return all(bool(t.isfinite().all()) for t in tensors.values() if t.is_floating_point())
+
+
+class Poison(Callback):
+    """Spoils a weight at the end of an epoch."""
+
+    def __init__(self, model: torch.nn.Module, epoch: int) -> None:
+        self.model, self.epoch = model, epoch
+
+    def on_epoch_end(self, metrics) -> None:
+        if metrics["epoch"] == self.epoch:
+            with torch.no_grad():
+                next(self.model.parameters()).view(-1)[0] = torch.inf
+
+
+@pytest.mark.parametrize("interval", [0, 3600])
+def test_no_checkpoint_holds_weights_that_are_not_finite(data: Data, tmp_path: Path, interval: float) -> None:
+    model = MODELS["mlp"].model_class()(7, 3)
+    checkpoint = Checkpoint(tmp_path / "latest.safetensors", interval=0, identity="x")
+    with pytest.raises(Interrupted):
+        run("mlp", data, TrainingConfig(epochs=20), checkpoint, 4)
+    checkpoint.interval = interval
+    left, wanted = (3, r"in epoch 9\. The loss is") if interval else (7, r"in epoch 8\. The weights '.*' are")
+    wanted += rf" not finite.*lower the learning rate.* The checkpoint of epoch {left} is kept\."
+    with pytest.raises(TrainingError, match=wanted):
+        train(model, data, config=TrainingConfig(epochs=20), checkpoint=checkpoint, callbacks=[Poison(model, 8)])
+    assert epochs_in(checkpoint) == left
+    assert is_finite(checkpoint)
 
 
 def test_a_damaged_snapshot_says_so(data: Data, tmp_path: Path) -> None:

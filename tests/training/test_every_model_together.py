@@ -191,13 +191,13 @@ def test_as_many_train_together_as_memory_is_predicted_to_hold(
     config: type[ModelConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = make_graph(config, sparse=True)
-    narrow, wide = (config.model_class().for_graph(graph, config(hidden_channels=width)) for width in (8, 64))
-    device = torch.device("cpu")
-    many = members_at_once(narrow, graph, device)
-    assert many > members_at_once(wide, graph, device) > 1
-    assert members_at_once(narrow.float(), graph, device) == pytest.approx(2 * many, rel=0.01)
+    narrow, wide = (config(hidden_channels=width) for width in (8, 64))
+    double = TrainingConfig(dtype="float64", device="cpu")
+    many = members_at_once(narrow, graph, double)
+    assert many > members_at_once(wide, graph, double) > 1
+    assert members_at_once(narrow, graph, replace(double, dtype="float32")) == pytest.approx(2 * many, rel=0.01)
     monkeypatch.setitem(MEMORY, "cpu", 1000)
-    assert members_at_once(narrow, graph, device) == 1
+    assert members_at_once(narrow, graph, double) == 1
 
 
 @pytest.mark.gpu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,16 @@ import torch
 
 from glognn.errors import InputError, TrainingError
 from glognn.graph.graph import Graph
+from glognn.models.configs import MLPConfig
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
-from glognn.models.mlp import MLP
+from glognn.native.library import find_library
+from glognn.native.members import NativeMembers
 from glognn.ops.dropout import Streams
-from glognn.training.checkpoint import Checkpoint
+from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
+from glognn.training.devices import DTYPES
 from glognn.training.loop import train
+from glognn.training.members import Members
 from glognn.training.together import MEMORY, Outcome, Watcher, members_at_once, train_together
 from glognn.training.track import Track, TrainingResult
 from tests.conftest import make_data
@@ -215,7 +220,55 @@ def test_what_cannot_be_trained_together(graph: Graph) -> None:
 
 def test_large_models_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.from_data(make_data(num_splits=1))
-    cpu = torch.device("cpu")
-    assert members_at_once(MLP(7, 3), graph, cpu) > 100
+    assert members_at_once(MLPConfig(), graph, CONFIG) > 100
     monkeypatch.setitem(MEMORY, "cpu", 100_000)
-    assert members_at_once(MLP(7, 3, hidden_channels=256), graph, cpu) == 1
+    assert members_at_once(MLPConfig(hidden_channels=256), graph, CONFIG) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])  # compiled, where it is there, and torch's
+def test_a_member_that_diverges_leaves_no_trace_in_the_checkpoint(dtype: str, tmp_path: Path) -> None:
+    graph = Graph.from_data(make_data(num_splits=2), dtype=DTYPES[dtype])
+    checkpoint = Checkpoint(tmp_path / "latest", interval=0.0, identity="x")
+    saved = []
+
+    class Reading(Watcher):
+        def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+            if checkpoint.path.exists():
+                tensors, values = load_tensors(checkpoint.path)
+                assert all(bool(t.isfinite().all()) for t in tensors.values() if t.is_floating_point())
+                saved.append(values["alive"])
+            return ()
+
+    models = [build(k) for k in range(2)]
+    configs = [replace(CONFIG, dtype=dtype, learning_rate=rate) for rate in (1e30, 0.01)]
+    lost, kept = train_together(models, graph, splits=[0, 1], configs=configs, watcher=Reading(), checkpoint=checkpoint)
+    assert isinstance(lost, TrainingError)
+    assert re.search(r"in epoch \d+\. The loss is not finite .*lower the learning rate \(now 1e\+30\)", str(lost))
+    assert result(kept).last.epoch == 25
+    assert saved[-1] == [1]
+
+
+@pytest.mark.parametrize("engine", [Members, NativeMembers])
+def test_a_weight_that_is_not_finite_is_found_before_it_is_saved(
+    engine: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine is NativeMembers and find_library() is None:
+        pytest.skip("there is no compiled core")
+    dtype = "float64" if engine is Members else "float32"
+    graph = Graph.from_data(make_data(num_splits=2), dtype=DTYPES[dtype])
+    remember = engine.remember
+
+    def spoil(self: Any, members: Sequence[int]) -> None:
+        remember(self, members)
+        state = self.weights["encoder.inputs.features.weight"].data[0] if engine is Members else self._weights
+        if len(self) == 2:
+            state[0, 0] = torch.nan  # of the first member
+
+    monkeypatch.setattr(engine, "remember", spoil)
+    configs = [replace(CONFIG, dtype=dtype, selection="best", epochs=5)] * 2
+    checkpoint = Checkpoint(tmp_path / "latest", interval=0.0, identity="x")
+    lost, kept = train_together(
+        [build(k) for k in range(2)], graph, splits=[0, 1], configs=configs, checkpoint=checkpoint
+    )
+    assert "Training stopped in epoch 1. A weight is not finite" in str(lost)
+    assert result(kept).last.epoch == 5

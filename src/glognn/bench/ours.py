@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from glognn.bench.method import WARM_UP, Method
+from glognn.errors import TooLargeError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.run import build_model, initial_models
 from glognn.graph.graph import Graph
@@ -17,6 +18,7 @@ from glognn.models.base import NodeModel
 from glognn.training.callbacks import Callback
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
+from glognn.training.preflight import check_memory
 from glognn.training.together import Watcher, train_together
 
 
@@ -81,6 +83,14 @@ class Ours(Method):
 
     def seconds(self, epochs: int) -> float:
         return time_run(self.model, self.config, self.graph, self.split, epochs)
+
+    def fits(self, count: int) -> bool:
+        """Whether memory is enough for so many splits at once."""
+        try:
+            check_memory(self.config.model, self.graph, self.config.training, count)
+        except TooLargeError:
+            return False
+        return True
 
     def seconds_of_splits(self, count: int, epochs: int) -> float:
         """Seconds of an epoch of one of ``count`` splits; a graph with fewer splits gives each several times."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,9 @@ from glognn.errors import GloGNNError, InputError
 from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, resolve
 from glognn.experiments.run import load_graph
 from glognn.graph.graph import Graph
-from glognn.models.configs import GloGNNConfig
+from glognn.models.configs import GloGNNConfig, find_model
 from glognn.training.devices import resolve_device
+from glognn.training.preflight import check_memory, ran_out
 
 SPLIT = 0
 MANY = "{} in one go"
@@ -86,11 +87,21 @@ class Workplace:
     def build(self, method: str, inputs: tuple[str, str] | None = None) -> Method:
         """A method, ready to train; ``inputs`` as :class:`~glognn.bench.peers.Peer` takes them."""
         settings = self.settings(method)
+        self._check_memory(method, settings)
         if method in OURS | OTHERS:
             return Ours(settings, self.graph, SPLIT, self.device)
         if method in RELEASED:
             return Released(settings, self.graph, SPLIT, self.device)
         return Peer(method, self.width, settings.training, self.graph, SPLIT, self.device, inputs)
+
+    def _check_memory(self, method: str, settings: RunConfig) -> None:
+        """A peer takes what our model of its name does, the released program what GloGNN does in float64."""
+        if method in RELEASED:
+            check_memory(settings.model, self.graph, replace(settings.training, dtype="float64"))
+        elif method not in OURS | OTHERS:
+            check_memory(
+                find_model(method).from_mapping({"hidden_channels": self.width}), self.graph, settings.training
+            )
 
 
 def run_bench(
@@ -171,7 +182,9 @@ def _prepare(
             method = place.build(name)
             epochs[name] = choose_epochs(method, place.config.epochs)
             built[name] = method
-        except (GloGNNError, MemoryError, torch.OutOfMemoryError) as error:
+        except (GloGNNError, MemoryError, RuntimeError) as error:
+            if not isinstance(error, GloGNNError) and not ran_out(error):
+                raise
             problems[name] = " ".join(str(error).split()) or "out of memory"
     if not built:
         raise InputError(next(iter(problems.values())))
@@ -185,7 +198,7 @@ def _time(
     turns: dict[str, Callable[[], float]] = {}
     for name, method in built.items():
         turns[name] = partial(method.seconds, epochs[name])
-        if isinstance(method, Ours) and config.splits > 1:
+        if isinstance(method, Ours) and config.splits > 1 and method.fits(config.splits):
             turns[MANY.format(name)] = partial(method.seconds_of_splits, config.splits, epochs[name])
     return alternate(turns, config.repeats, lambda name, number: on_progress(f"{name}: round {number + 1}"))
 

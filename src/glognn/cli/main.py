@@ -69,11 +69,19 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = _fail("interrupted.", 130)
     except Exception as error:
-        # Usage errors come from the parser inside typer, whose class has moved between versions.
-        if not hasattr(error, "format_message"):
-            raise
-        code = _fail(error.format_message(), getattr(error, "exit_code", 2))
+        code = _explain(error)
     sys.exit(code or 0)
+
+
+def _explain(error: Exception) -> int:
+    from glognn.training.preflight import ran_out
+
+    if ran_out(error):
+        return _fail(f"Memory ran out. {error}", 1)
+    # Usage errors come from the parser inside typer, whose class has moved between versions.
+    if not hasattr(error, "format_message"):
+        raise error
+    return _fail(error.format_message(), getattr(error, "exit_code", 2))
 
 
 def _speak_plainly() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from glognn.cli.options import MIRROR, with_settings
 from glognn.data.sources import find_source
-from glognn.errors import InputError
+from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.config import RunConfig, resolve
 from glognn.models.configs import MODELS
 
@@ -100,42 +100,63 @@ def _train(configs: list[RunConfig] | None, folder: Path, mirror: Path | None, q
     """Train what ``configs`` say in a new folder, or go on with what the folder holds."""
     from rich.console import Console
 
-    from glognn.cli.progress import TrainingProgress
-    from glognn.experiments.config import parse_splits
-    from glognn.experiments.folder import find_runs, start_runs
-    from glognn.experiments.run import load_graph, run_splits
-    from glognn.report.curves import plot_curves
-    from glognn.report.summary import summary_table
+    from glognn.experiments.folder import check_free, find_runs, held, start_runs
 
     console = Console()
-    runs = find_runs(folder) if configs is None else None
-    planned = [config for _, config in runs] if runs is not None else configs or []
+    if configs is None:
+        find_runs(folder)
+        with held(folder):
+            runs = find_runs(folder)
+            _run(console, folder, runs, _graphs([config for _, config in runs], mirror), quiet)
+        return
+    check_free(folder)
+    graphs = _graphs(configs, mirror)
+    with held(folder):
+        _run(console, folder, start_runs(folder, configs), graphs, quiet)
+
+
+def _graphs(planned: list[RunConfig], mirror: Path | None) -> list[LoadedGraph]:
+    """The graph of each run, once it is sure that all of them can be trained."""
+    from glognn.experiments.config import parse_splits
+    from glognn.experiments.run import load_graph
+    from glognn.training.preflight import check_memory
+
     loaded: dict[tuple[object, ...], LoadedGraph] = {}
     for each in planned:
         key = (each.dataset, each.graph, each.training.dtype)
         if key not in loaded:
             loaded[key] = load_graph(each, mirror)
-    graphs = [loaded[each.dataset, each.graph, each.training.dtype] for each in planned]
-    total = 0
-    for each, graph in zip(planned, graphs, strict=True):
-        each.model.check_graph(has_features=graph.graph.x is not None)
-        numbers = parse_splits(each.splits, graph.graph.num_splits)
-        for split in numbers:
-            graph.graph.check_trainable(split)
-        total += len(numbers)
-    if runs is None:
-        runs = start_runs(folder, planned)
+        graph = loaded[key].graph
+        each.model.check_graph(has_features=graph.x is not None)
+        for split in parse_splits(each.splits, graph.num_splits):
+            graph.check_trainable(split)
+        check_memory(each.model, graph, each.training)
+    return [loaded[each.dataset, each.graph, each.training.dtype] for each in planned]
+
+
+def _run(
+    console: Console, folder: Path, runs: list[tuple[Path, RunConfig]], graphs: list[LoadedGraph], quiet: bool
+) -> None:
+    from glognn.cli.progress import TrainingProgress
+    from glognn.experiments.config import parse_splits
+    from glognn.experiments.run import run_splits
+    from glognn.report.curves import plot_curves
+    from glognn.report.summary import summary_table
+
     if not quiet:
         _describe(console, graphs[0])
+    pairs = list(zip(runs, graphs, strict=True))
+    total = sum(len(parse_splits(each.splits, graph.graph.num_splits)) for (_, each), graph in pairs)
     reports: list[Report] = []
     try:
         with TrainingProgress(console, total, quiet=quiet) as progress:
-            for (child, each), graph in zip(runs, graphs, strict=True):
+            for (child, each), graph in pairs:
                 reports.append(
                     run_splits(child, each, graph, [progress], lambda report: progress.run_done(_line(report)))
                 )
-    except KeyboardInterrupt:
-        console.out(f"Interrupted. Go on with: glognn train --resume {folder}", highlight=False)
+    except (KeyboardInterrupt, OSError, MemoryExhaustedError) as error:
+        word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
+        console.out(f"{word}. Go on with: glognn train --resume {folder}", highlight=False)
         raise
     plot_curves(folder, [child for child, _ in runs])
     console.print()

@@ -145,7 +145,7 @@ def _search(
     import time
 
     from glognn.cli.progress import counting
-    from glognn.experiments.pool import work_for_parent
+    from glognn.experiments.pool import memory_share, work_for_parent
     from glognn.experiments.search import best_trial, finished_trials, open_study
 
     opened = [open_study(folder, search, storage) for folder, search in studies.items()]
@@ -167,12 +167,8 @@ def _search(
     )
     context = multiprocessing.get_context("spawn")
     size = min(workers, max(total - before, 1))
-    crew = [
-        context.Process(
-            target=work_for_parent, args=(os.getpid(), list(studies), trials, storage, mirror, together, size)
-        )
-        for _ in range(size)
-    ]
+    arguments = (os.getpid(), memory_share(size), list(studies), trials, storage, mirror, together)
+    crew = [context.Process(target=work_for_parent, args=arguments) for _ in range(size)]
     for process in crew:
         process.start()
     with counting(console, "trials") as progress:
@@ -194,7 +190,9 @@ def _search(
     for process in crew:
         process.join()
     if any(process.exitcode for process in crew) and count() < total:
-        raise GloGNNError("A worker ended with an error (see above); the same command goes on with the study.")
+        killed = any(process.exitcode == -9 for process in crew)
+        why = "was killed from outside, as systems do when memory runs out" if killed else "ended with an error, above"
+        raise GloGNNError(f"A worker {why}; the same command goes on with the study, perhaps with fewer --workers.")
 
 
 def _finish_all(console: Console, studies: dict[Path, Search], storage: str | None) -> None:
@@ -221,12 +219,14 @@ def _finish_all(console: Console, studies: dict[Path, Search], storage: str | No
 def _finish(console: Console, folder: Path, search: Search, storage: str | None) -> None:
     from glognn.experiments.search import best_trial, chosen_settings, finished_trials, open_study, write_best
     from glognn.report.study import plot_study
+    from glognn.storage import locked
 
     study = open_study(folder, search, storage)
     trial = best_trial(study)
-    path = write_best(folder, study, search)
     metric = search.config({}).training.metric
-    pictures = plot_study(study, folder, metric)
+    with locked(folder):
+        path = write_best(folder, study, search)
+        pictures = plot_study(study, folder, metric)
     shown = ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in chosen_settings(search, trial).items()

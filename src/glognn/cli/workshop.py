@@ -14,7 +14,7 @@ from glognn.data.catalog import DATASETS
 from glognn.data.fetch import fetch
 from glognn.data.sources import warn_once
 from glognn.errors import DataWarning, MissingFileError
-from glognn.experiments.plan import Job
+from glognn.experiments.plan import DOES_NOT_FIT, Job
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,12 +91,13 @@ def run_cells(work: Workshop, cells: Cells) -> Problems:
             done += 1
             job, (dataset, label) = outcome.job, labels[outcome.job.folder]
             progress.advance(task)
-            ended = f"failed: {outcome.error}" if outcome.error else f"{outcome.seconds:.1f} s"
+            failed = "failed" if outcome.fits else DOES_NOT_FIT
+            ended = f"{failed}: {outcome.error}" if outcome.error else f"{outcome.seconds:.1f} s"
             console.out(
                 f"  {done}/{len(jobs)} {dataset}, {label}, seed {job.seed}, split {job.split}: {ended}", highlight=False
             )
             if outcome.error:
-                problems[dataset, label] = f"failed: {outcome.error}"
+                problems[dataset, label] = f"failed: {outcome.error}" if outcome.fits else DOES_NOT_FIT
     return problems
 
 
@@ -121,7 +122,7 @@ def write_table(
     """The tables, from the records: judged at the best validation epoch and at the last one."""
     from glognn.experiments.folder import read_report
     from glognn.report.comparison import JUDGED, compact_records, compare, to_csv, to_latex, to_markdown, to_terminal
-    from glognn.storage import write_json, write_text
+    from glognn.storage import locked, write_json, write_text
 
     folder, console = work.folder, work.console
     wanted = {key: max(len(jobs), 1) for key, jobs in cells.items()}
@@ -137,12 +138,13 @@ def write_table(
         for each in comparisons
     )
     text += _origins(cells)
-    write_text(folder / "table.md", text)
-    write_text(folder / "table.csv", to_csv(comparisons))
-    for each in comparisons:
-        write_text(folder / f"table-{each.judged}.tex", to_latex(each))
-    write_json(folder / "table.json", [each.record() for each in comparisons])
-    write_text(folder / "records.jsonl", "".join(f"{json.dumps(cell)}\n" for cell in compact_records(scores)))
+    with locked(folder):
+        write_text(folder / "table.md", text)
+        write_text(folder / "table.csv", to_csv(comparisons))
+        for each in comparisons:
+            write_text(folder / f"table-{each.judged}.tex", to_latex(each))
+        write_json(folder / "table.json", [each.record() for each in comparisons])
+        write_text(folder / "records.jsonl", "".join(f"{json.dumps(cell)}\n" for cell in compact_records(scores)))
     if console.is_terminal:
         for each in comparisons:
             console.out(f"\nTest score in %, {JUDGED[each.judged]}:", highlight=False)

@@ -185,7 +185,9 @@ def _write_checked(
                 f"Got {found} instead. Nothing was kept; run again, or put the file at {path}."
             )
         if file.sha256 is None and remember:
-            _remembered(path).write_text(file_sha256(temporary) + "\n", encoding="ascii")
+            noted = temporary.with_name(f"{temporary.name}.tmp")
+            noted.write_text(file_sha256(temporary) + "\n", encoding="ascii")
+            noted.replace(_remembered(path))
         temporary.chmod(0o644)
         temporary.replace(path)
     finally:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
 from glognn.experiments.layout import CONFIG, MODEL, REPORT
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
-from glognn.storage import write_text
+from glognn.storage import locked, write_text
 from glognn.training.checkpoint import load_tensors, save_tensors
 
 Report = dict[str, Any]
@@ -70,12 +72,30 @@ def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
     return [(child, read_config(child / CONFIG)) for child in children]
 
 
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a run folder, and the run folders that it lies in, against other writers."""
+    with ExitStack() as stack:
+        for place in (*reversed(folder.absolute().parents), folder):
+            if place == folder or (place / CONFIG).is_file():
+                try:
+                    stack.enter_context(locked(place, wait=False))
+                except OSError as error:
+                    raise InputError(str(error)) from None
+        yield
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder that holds a run."""
+    if (folder / CONFIG).exists():
+        raise InputError(f"'{folder}' already holds a run: choose another --out, or go on with --resume {folder}.")
+
+
 def start_runs(folder: Path, configs: list[RunConfig]) -> list[tuple[Path, RunConfig]]:
     """Lay down the folders of new runs, so that they can be resumed whatever happens next."""
     import tomli_w
 
-    if (folder / CONFIG).exists():
-        raise InputError(f"'{folder}' already holds a run: choose another --out, or go on with --resume {folder}.")
+    check_free(folder)
     single = len(configs) == 1
     runs = [(folder if single else folder / config.model.name, config) for config in configs]
     try:
@@ -85,5 +105,5 @@ def start_runs(folder: Path, configs: list[RunConfig]) -> list[tuple[Path, RunCo
             content = {"schema_version": SCHEMA_VERSION, "runs": [config.model.name for config in configs]}
             write_text(folder / CONFIG, tomli_w.dumps(content))
     except OSError as error:
-        raise InputError(f"The run folder '{folder}' cannot be written: {error.strerror}.") from None
+        raise InputError(str(error)) from None
     return runs

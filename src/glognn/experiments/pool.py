@@ -6,6 +6,7 @@ its parent is gone. What is done is never done again.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import sys
@@ -14,12 +15,13 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glognn.errors import DataWarning, GloGNNError
+from glognn.errors import DataWarning, GloGNNError, MemoryExhaustedError, TooLargeError, TrainingError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import RunConfig
 from glognn.experiments.plan import Job
@@ -33,11 +35,15 @@ PARENT_CHECK_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one run ended: ``error`` is empty when it is done. A run of a batch took its share of the seconds."""
+    """How one run ended: ``error`` is empty when it is done. A run of a batch took its share of the seconds.
+
+    ``fits`` is false when the error is that memory is too small for it.
+    """
 
     job: Job
     seconds: float
     error: str = ""
+    fits: bool = True
 
 
 def run_jobs(
@@ -58,7 +64,8 @@ def run_jobs(
             yield from _run(task, mirror, together)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=watch_parent, initargs=(os.getpid(),)) as pool:
+    first = (os.getpid(), *memory_share(workers))
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=begin_work, initargs=first) as pool:
         pending: set[Future[list[Outcome]]] = set()
         remaining = iter(tasks)
         try:
@@ -72,33 +79,54 @@ def run_jobs(
                 ended, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in ended:
                     yield from future.result()
+        except BrokenProcessPool:
+            raise TrainingError(
+                "A worker was killed from outside, as systems do when memory runs out: use fewer --workers. What is "
+                "done is kept, and the same command goes on."
+            ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def work_for_parent(
-    parent: int, folders: list[Path], trials: int, storage: str | None, mirror: Path | None, together: int, sharing: int
+    parent: int,
+    share: tuple[float, int],
+    folders: list[Path],
+    trials: int,
+    storage: str | None,
+    mirror: Path | None,
+    together: int,
 ) -> None:
     """A worker process of searches: :func:`~glognn.experiments.search.work` on each, until the parent is gone.
 
-    ``sharing`` processes share the memory. A study that cannot go on is left, with a line that says why.
+    ``share`` is its part of the memory. A study that cannot go on is left, with a line that says why.
     """
-    import torch
-
     from glognn.experiments.search import work
-    from glognn.training import together as batches
 
-    watch_parent(parent)
-    batches.share_memory(sharing)
-    problems = 0
+    begin_work(parent, *share)
+    failed = False
     for folder in folders:
         try:
             work(folder, trials, storage=storage, mirror=mirror, together=together)
-        except (GloGNNError, MemoryError, torch.OutOfMemoryError) as error:
-            print(f"{folder}: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
-            problems += 1
-    if problems:
-        sys.exit(1)
+        except (GloGNNError, OSError, MemoryError) as error:
+            sys.stderr.write(f"error: {folder}: {' '.join(str(error).split()) or 'out of memory'}\n")
+            failed = True
+    sys.exit(failed)
+
+
+def memory_share(workers: int) -> tuple[float, int]:
+    """What each of some workers may take of the memory that is free now, and how many they are."""
+    from glognn.training.preflight import free_memory
+
+    return (free_memory() or math.inf) / workers, workers
+
+
+def begin_work(parent: int, size: float, workers: int) -> None:
+    """Start a worker: it ends with its parent, and takes its share of memory."""
+    from glognn.training.preflight import take_share
+
+    watch_parent(parent)
+    take_share(size, workers)
 
 
 def watch_parent(parent: int) -> None:
@@ -130,10 +158,12 @@ def _load(config: RunConfig, mirror: Path | None) -> LoadedGraph:
 def _run(batch: Batch, mirror: Path | None, together: bool) -> list[Outcome]:
     """Do a batch, or the one run that it holds; how each of its runs that were not done before ended."""
     from glognn.experiments.run import run_batch, run_split
+    from glognn.training.preflight import ran_out
 
     started = time.perf_counter()
     wanted = [job for job in batch.jobs if not job.done]
     errors: dict[Path, str] = {}
+    fits = True
     try:
         loaded = _load(batch.jobs[0].config, mirror)
         with ExitStack() as stack:
@@ -143,8 +173,11 @@ def _run(batch: Batch, mirror: Path | None, together: bool) -> list[Outcome]:
                 run_split(batch.jobs[0].folder, batch.jobs[0].config, batch.jobs[0].split, loaded)
             elif (left := batch.pending()) is not None:
                 errors = run_batch(left, loaded)
-    except (GloGNNError, MemoryError) as error:
+    except (GloGNNError, MemoryError, RuntimeError) as error:
+        fits = not (isinstance(error, TooLargeError | MemoryExhaustedError) or ran_out(error))
+        if fits and not isinstance(error, GloGNNError):
+            raise
         text = " ".join(str(error).split()) or "out of memory"
         errors = {job.folder: text for job in wanted if not job.done}
     seconds = (time.perf_counter() - started) / max(len(wanted), 1)
-    return [Outcome(job, seconds, errors.get(job.folder, "")) for job in wanted]
+    return [Outcome(job, seconds, errors.get(job.folder, ""), fits or job.done) for job in wanted]

@@ -21,7 +21,7 @@ import torch
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
-from glognn.errors import TrainingError
+from glognn.errors import MemoryExhaustedError, TrainingError
 from glognn.experiments.batches import Batch, interrupted
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
@@ -36,6 +36,7 @@ from glognn.training.callbacks import Callback, describe
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.loop import train
+from glognn.training.preflight import check_memory
 from glognn.training.together import Outcome, Watcher, members_at_once, train_together
 from glognn.training.track import Track, TrainingResult
 
@@ -76,7 +77,11 @@ def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
 
 
 def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
-    """A new model for a graph, its initial weights decided by the seed alone (not by the device)."""
+    """A new model for a graph, its initial weights decided by the seed alone (not by the device).
+
+    One that cannot be trained in the memory there is is refused.
+    """
+    check_memory(config.model, graph, config.training)
     with torch.random.fork_rng([]):
         torch.manual_seed(config.training.seed)
         return config.model.model_class().for_graph(graph, config.model)
@@ -154,7 +159,7 @@ class _Recorder(Watcher):
     def on_member_end(self, member: int, outcome: Outcome) -> None:
         job, model = self.batch.jobs[member], self.models[member]
         if isinstance(outcome, TrainingError):
-            self.errors[job.folder] = f"Split {job.split}, seed {job.seed}: {outcome}"
+            self.errors[job.folder] = _failed(job, outcome)
             return
         write_text(job.folder / CONFIG, job.config.to_toml())
         report = _split_report(
@@ -182,18 +187,17 @@ def run_batch(
     """
     config, graph = batch.jobs[0].config, loaded.graph
     device = resolve_device(config.training.device)
-    models = initial_models([job.config for job in batch.jobs], graph)
-    most = members_at_once(models[0], graph, device)
-    if most == 1:
-        for job in batch.jobs:
-            on_run_end(run_split(job.folder, job.config, job.split, loaded, callbacks))
-        return {}
-    if most < len(batch.jobs) and not batch.checkpoint.exists():
+    begun = batch.checkpoint.exists()
+    most = len(batch.jobs) if begun else members_at_once(config.model, graph, config.training)
+    if most == 1 and not begun:
+        return _run_alone(batch, loaded, callbacks, on_run_end)
+    if most < len(batch.jobs):
         parts = [Batch(batch.group, batch.jobs[start : start + most]) for start in range(0, len(batch.jobs), most)]
         found = [run_batch(part, loaded, callbacks, on_run_end) for part in parts]
         return {folder: error for errors in found for folder, error in errors.items()}
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
+    models = initial_models([job.config for job in batch.jobs], graph)
     batch.begin()
     identity = hashlib.sha256("".join(_identity(job.config, loaded) for job in batch.jobs).encode()).hexdigest()
     recorder = _Recorder(batch, models, loaded, device, callbacks, on_run_end)
@@ -207,6 +211,25 @@ def run_batch(
     )
     batch.end()
     return recorder.errors
+
+
+def _run_alone(
+    batch: Batch, loaded: LoadedGraph, callbacks: Iterable[Callback], on_run_end: Callable[[Report], None]
+) -> dict[Path, str]:
+    """The runs of a batch one by one; as :func:`run_batch`."""
+    errors = {}
+    for job in batch.jobs:
+        try:
+            on_run_end(run_split(job.folder, job.config, job.split, loaded, callbacks))
+        except MemoryExhaustedError:
+            raise
+        except TrainingError as error:
+            errors[job.folder] = _failed(job, error)
+    return errors
+
+
+def _failed(job: Job, error: TrainingError) -> str:
+    return f"Split {job.split}, seed {job.seed}: {error}"
 
 
 def initial_models(configs: list[RunConfig], graph: Graph) -> list[NodeModel[Any]]:

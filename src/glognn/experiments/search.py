@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.errors import InputError
+from glognn.errors import InputError, MemoryExhaustedError, TooLargeError
 from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
@@ -154,7 +154,8 @@ def best_trial(study: optuna.Study) -> optuna.trial.FrozenTrial:
 
     done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     if not done:
-        raise InputError("The study has no completed trial yet.")
+        refused = [trial.user_attrs["does not fit"] for trial in study.trials if "does not fit" in trial.user_attrs]
+        raise InputError(" ".join(["The study has no completed trial yet.", *refused[:1]]))
     return max(done, key=lambda trial: (trial.value or 0.0, -trial.number))
 
 
@@ -299,14 +300,12 @@ def _do(
     graphs: Mapping[GraphConfig, Graph],
 ) -> None:
     """Train trials of one shape together, as many splits at a time as memory allows; the mean validation score so far
-    decides whether to go on with a trial.
+    decides whether to go on with a trial. Trials that do not fit count as pruned.
     """
-    import torch
     from optuna.trial import TrialState
 
     from glognn.experiments.pruning import Pruning
     from glognn.experiments.run import initial_models
-    from glognn.training.devices import resolve_device
     from glognn.training.together import SHARED, members_at_once, train_together
 
     groups: dict[object, list[tuple[optuna.Trial, RunConfig]]] = {}
@@ -318,28 +317,34 @@ def _do(
         splits = parse_splits(search.splits, graph.num_splits)
         watcher = Pruning([trial for trial, _ in group], len(splits))
         members = [(config, split) for _, config in group for split in splits]
-        models = initial_models([config for config, _ in members], graph)
-        most = members_at_once(models[0], graph, resolve_device(group[0][1].training.device))
+        most = members_at_once(group[0][1].model, graph, group[0][1].training)
         start = 0
-        while start < len(members):
-            part = [k for k in range(start, min(start + most, len(members))) if k // len(splits) not in watcher.pruned]
-            watcher.begin(part)
-            try:
-                if part:
-                    train_together(
-                        [models[k] for k in part],
-                        graph,
-                        splits=[members[k][1] for k in part],
-                        configs=[members[k][0].training for k in part],
-                        watcher=watcher,
-                        with_weights=False,
-                    )
-                start += most
-            except torch.OutOfMemoryError:  # others use the GPU too: fewer at a time may fit
-                torch.cuda.empty_cache()
-                if most == 1:
-                    raise
-                most = -(-most // 2)
+        try:
+            while start < len(members):
+                stop = min(start + most, len(members))
+                part = [k for k in range(start, stop) if k // len(splits) not in watcher.pruned]
+                watcher.begin(part)
+                try:
+                    if part:
+                        train_together(
+                            initial_models([members[k][0] for k in part], graph),
+                            graph,
+                            splits=[members[k][1] for k in part],
+                            configs=[members[k][0].training for k in part],
+                            watcher=watcher,
+                            with_weights=False,
+                        )
+                except MemoryExhaustedError:  # others may use the memory too: fewer at a time may fit
+                    if most == 1:
+                        raise
+                    most = -(-most // 2)
+                    continue
+                start = stop
+        except (TooLargeError, MemoryExhaustedError) as error:
+            for trial, _ in group:
+                trial.set_user_attr("does not fit", str(error))
+                study.tell(trial, state=TrialState.PRUNED)
+            continue
         for place, (trial, _) in enumerate(group):
             trial.set_user_attr("validation", watcher.validation(place))
             if place in watcher.pruned:

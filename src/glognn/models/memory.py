@@ -34,6 +34,7 @@ class Sizes:
         features: Number of features, f.
         classes: Number of classes, c.
         feature_entries: Entries of the features where they are stored sparse; ``None`` where dense.
+        second_paths: Paths of two edges, the sum over nodes of in-degree x out-degree, where it is known.
     """
 
     nodes: int
@@ -41,6 +42,7 @@ class Sizes:
     features: int
     classes: int
     feature_entries: int | None = None
+    second_paths: int | None = None
 
     @property
     def looped(self) -> int:
@@ -49,8 +51,9 @@ class Sizes:
 
     @property
     def second_ring(self) -> int:
-        """About how many ordered pairs of nodes are at distance 2; see :data:`SECOND_NEIGHBOURS`."""
-        return max(0, min(SECOND_NEIGHBOURS * self.entries, self.nodes * (self.nodes - 1) - self.entries))
+        """Ordered pairs of nodes at distance 2: at most so many by the paths, else :data:`SECOND_NEIGHBOURS`."""
+        paths = SECOND_NEIGHBOURS * self.entries if self.second_paths is None else self.second_paths
+        return max(0, min(paths, self.nodes * (self.nodes - 1) - self.entries))
 
     @property
     def feature_values(self) -> int:

@@ -170,6 +170,11 @@ class NativeMembers:
         for index in indices:
             self._best[index].copy_(self._weights[index])
 
+    def finite(self) -> list[bool]:
+        """Whether all weights of each member are finite."""
+        found: list[bool] = self._weights.isfinite().all(1).tolist()
+        return found
+
     def keep(self, indices: Sequence[int]) -> None:
         """Go on with some of the members, in the given order."""
         chosen = list(indices)

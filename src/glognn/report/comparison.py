@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from glognn.experiments.paper import paper_result
+from glognn.experiments.plan import DOES_NOT_FIT
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -160,14 +161,14 @@ def _p_values(
 def _ranks(
     cells: Mapping[tuple[str, str], Cell], datasets: Sequence[str], models: Sequence[str]
 ) -> tuple[dict[str, float], list[str]]:
-    """Average ranks over the datasets on which every model has a complete number or failed."""
+    """Average ranks over the datasets on which every model has a complete number, failed or does not fit."""
     from scipy.stats import rankdata
 
     collected: dict[str, list[float]] = {model: [] for model in models}
     used = []
     for dataset in datasets:
         found = [cells[dataset, model] for model in models]
-        if not all(cell.status == "ok" or cell.status.startswith("failed") for cell in found):
+        if not all(cell.status in ("ok", DOES_NOT_FIT) or cell.status.startswith("failed") for cell in found):
             continue
         if all(cell.mean is None for cell in found):
             continue

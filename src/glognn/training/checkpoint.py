@@ -32,7 +32,14 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any])
     """Write tensors and JSON values into one safetensors file, atomically."""
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"glognn": json.dumps(values)}  # one entry: the order of several differs from run to run
-    write_atomically(path, lambda temporary: save_file(contiguous, temporary, metadata=metadata))
+
+    def save(temporary: Path) -> None:
+        try:
+            save_file(contiguous, temporary, metadata=metadata)
+        except SafetensorError as error:  # of a full disk, among others
+            raise OSError(str(error)) from None
+
+    write_atomically(path, save)
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -21,6 +21,7 @@ from glognn.training.callbacks import Callback, describe
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device, threads
+from glognn.training.preflight import within_memory
 from glognn.training.together import train_one
 from glognn.training.track import Track, TrainingResult
 
@@ -106,7 +107,11 @@ def train(
     device, dtype = resolve_device(config.device), DTYPES[config.dtype]
     graph = data if isinstance(data, Graph) else Graph.from_data(data, model.graph_config, dtype=dtype)
     graph.check_trainable(split)
-    with threads(config.threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
+    with (
+        within_memory(model.config, graph, config),
+        threads(config.threads),
+        torch.random.fork_rng([device] if device.type == "cuda" else []),
+    ):
         torch.manual_seed(config.seed)
         graph = graph.to(device=device, dtype=dtype)
         model.to(device=device, dtype=dtype)
@@ -154,7 +159,7 @@ class _Session:
             try:
                 self._epoch(started)
             except TrainingError as error:
-                raise TrainingError(f"Training stopped in epoch {track.epoch + 1}. {error}") from None
+                raise track.stopped(error, track.epoch + 1) from None
             logger.debug("%s", track.curve[-1])
             for callback in self.callbacks:
                 callback.on_epoch_end(dict(track.curve[-1]))
@@ -206,7 +211,12 @@ class _Session:
         return result
 
     def _save(self) -> None:
+        """Keep the state, unless a weight is not finite: what is there is then the last good one."""
         assert self.checkpoint is not None
+        for name, tensor in self.model.state_dict().items():
+            if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+                error = self.track.diverged(f"The weights '{name}' are not finite")
+                raise self.track.stopped(error, self.track.epoch)
         tensors = {f"model/{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best_weights.items()}
         for index, state in self.optimizer.state_dict()["state"].items():
@@ -215,6 +225,7 @@ class _Session:
         if self.device.type == "cuda":
             tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
         self.checkpoint.save(Snapshot(tensors, self.track.values()), ENGINE)
+        self.track.saved = self.track.epoch
 
     def _restore(self) -> None:
         snapshot = None if self.checkpoint is None else self.checkpoint.load(ENGINE)

@@ -227,6 +227,13 @@ class Members:
             axis = self._axes[name]
             self._best[name].index_copy_(axis, index, value.index_select(axis, index))
 
+    def finite(self) -> list[bool]:
+        """Whether all weights of each member are finite."""
+        found = torch.ones(len(self), dtype=torch.bool, device=self.device)
+        for name, weight in self.weights.items():
+            found &= weight.detach().isfinite().movedim(self._axes[name], 0).flatten(1).all(1)
+        return found.tolist()
+
     def keep(self, members: Sequence[int]) -> None:
         """Go on with these members only."""
         index = torch.tensor(list(members), dtype=torch.long, device=self.device)

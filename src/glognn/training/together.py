@@ -15,9 +15,8 @@ import torch
 
 from glognn.errors import InputError, TrainingError
 from glognn.graph.graph import Graph
-from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.memory import VALUE_BYTES, Sizes
+from glognn.models.configs import ModelConfig
 from glognn.native.members import NativeMembers
 from glognn.training.callbacks import Callback, describe
 from glognn.training.captured import CapturedMembers
@@ -25,6 +24,7 @@ from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.members import Members
+from glognn.training.preflight import Need, free_memory, sizes_of, within_memory
 from glognn.training.track import Track, TrainingResult
 
 logger = logging.getLogger(__name__)
@@ -38,26 +38,13 @@ MEMORY = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 """Bytes a batch may take."""
 
 
-def share_memory(processes: int) -> None:
-    """Leave room for other processes that train on the same GPU."""
-    if torch.cuda.is_available():
-        MEMORY["cuda"] = min(MEMORY["cuda"], int(0.8 * torch.cuda.mem_get_info()[1] / processes))
-
-
-def members_at_once(model: NodeModel[Any], graph: Graph, device: torch.device) -> int:
-    """How many models like this one may train together; 1 means that they had better train alone.
-
-    They share the constant inputs. Each has what its settings predict for it, and its weights once more in its model.
-    """
-    config = model.config
-    entries = graph.x.nnz if isinstance(graph.x, SparseMatrix) else None
-    sizes = Sizes(graph.num_nodes, graph.adjacency.matrix.nnz, graph.num_features, graph.num_classes, entries)
-    shared = config.input_bytes(sizes)
-    predicted = config.activation_bytes(
-        sizes.nodes, sizes.entries, sizes.features, sizes.classes, num_feature_entries=entries
-    )
-    values = (predicted - shared) // VALUE_BYTES + config.num_parameters(sizes)
-    return max(1, (MEMORY[device.type] - shared) // (values * next(model.parameters()).element_size()))
+def members_at_once(model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
+    """How many models with these settings may train together; 1 means that they had better train alone."""
+    device = resolve_device(training.device)
+    two = Need.of(model, sizes_of(graph), members=2, value_bytes=DTYPES[training.dtype].itemsize)
+    free = free_memory(device)
+    budget = MEMORY[device.type] if free is None else min(MEMORY[device.type], free)
+    return max(1, 2 * (budget - two.inputs) // (two.weights + two.activations))
 
 
 class Watcher:
@@ -110,7 +97,7 @@ def train_together(
     device, dtype = resolve_device(config.device), DTYPES[config.dtype]
     for split in set(splits):
         graph.check_trainable(split)
-    with threads(config.threads):
+    with within_memory(models[0].config, graph, config, len(models)), threads(config.threads):
         graph = graph.to(device=device, dtype=dtype)
         for model in models:
             model.to(device=device, dtype=dtype)
@@ -222,6 +209,8 @@ class _Batch:
             epoch += 1
             ended = self._epoch(epoch)
             due = self.checkpoint is not None and time.perf_counter() - saved >= self.checkpoint.interval
+            if self.checkpoint is not None and (ended or due):
+                ended += self._end_diverged()
             if self.checkpoint is not None and self.alive and (ended or due):
                 self._save()
                 saved = time.perf_counter()
@@ -247,7 +236,7 @@ class _Batch:
             try:
                 track.check_finite(train_loss, val_loss)
             except TrainingError as error:
-                ended[i] = TrainingError(f"Training stopped in epoch {epoch}. {error}")
+                ended[i] = track.stopped(error, epoch)
                 continue
             if track.add(train_loss, val_loss, train, val, test, track.seconds + share):
                 improved.append(place)
@@ -278,6 +267,16 @@ class _Batch:
                 self.members.keep([self.inside.index(i) for i in self.alive])
             self.inside = list(self.alive)
 
+    def _end_diverged(self) -> list[int]:
+        """End the members with a weight that is not finite, so that no checkpoint holds them."""
+        finite = dict(zip(self.inside, self.members.finite(), strict=True))
+        wrong = [i for i in self.alive if not finite[i]]
+        for i in wrong:
+            track = self.tracks[i]
+            self._end(i, track.stopped(track.diverged("A weight is not finite"), track.epoch))
+        self._leave(wrong)
+        return wrong
+
     def _save(self) -> None:
         assert self.checkpoint is not None
         values = {
@@ -286,3 +285,5 @@ class _Batch:
             "tracks": [self.tracks[i].values() for i in self.alive],
         }
         self.checkpoint.save(Snapshot(self.members.snapshot(), values), self.members.engine)
+        for i in self.alive:
+            self.tracks[i].saved = self.tracks[i].epoch

@@ -47,6 +47,8 @@ class Track:
         self.curve: list[dict[str, float]] = []
         self.best: Scores | None = None
         self.seconds = 0.0
+        self.saved = 0
+        """Epoch of the latest checkpoint."""
         self._val_losses: list[float] = []
 
     @property
@@ -87,10 +89,19 @@ class Track:
 
     def check_finite(self, train_loss: float, val_loss: float) -> None:
         if not (math.isfinite(train_loss) and math.isfinite(val_loss)):
-            raise TrainingError(
-                f"The loss is not finite (train {train_loss}, validation {val_loss}): lower the learning rate "
-                f"(now {self.config.learning_rate:g}), raise beta1 + beta2, or use float64."
-            )
+            raise self.diverged(f"The loss is not finite (train {train_loss}, validation {val_loss})")
+
+    def diverged(self, what: str) -> TrainingError:
+        """What is not finite any more, with the likely cause and the remedies."""
+        return TrainingError(
+            f"{what}, most likely because steps are too large: lower the learning rate (now "
+            f"{self.config.learning_rate:g}), raise beta1 + beta2 where the model has them, or use float64."
+        )
+
+    def stopped(self, error: TrainingError, epoch: int) -> TrainingError:
+        """An error with the epoch it came in and the checkpoint that is left."""
+        kept = f" The checkpoint of epoch {self.saved} is kept." if self.saved else ""
+        return TrainingError(f"Training stopped in epoch {epoch}. {error}{kept}")
 
     def stop_reason(self) -> str:
         """Why to stop now, or an empty string."""
@@ -126,3 +137,4 @@ class Track:
         self._val_losses = [row["val_loss"] for row in self.curve]
         self.best = Scores(**values["best"])
         self.seconds = values["seconds"]
+        self.saved = self.epoch

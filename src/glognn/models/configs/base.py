@@ -1,0 +1,103 @@
+"""What the settings of every model have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from glognn.errors import InputError
+from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, chain
+from glognn.settings import Settings, integer, real
+
+if TYPE_CHECKING:
+    from glognn.models.base import NodeModel
+
+
+def hidden_channels_setting() -> int:
+    return integer(64, "Width of the hidden layers.", low=1)
+
+
+def dropout_setting() -> float:
+    return real(0.5, "Share of hidden values zeroed in training.", low=0, high=1, high_open=True)
+
+
+def in_dropout_setting() -> float:
+    return real(
+        0.0, "Share of features zeroed in training; above 0 they are stored dense.", low=0, high=1, high_open=True
+    )
+
+
+def narrowing(num_layers: int, width: int, classes: int) -> int:
+    """Values for each node of layers with relu and dropout, the last one without: relu, dropout's factors, result."""
+    return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 5 * classes
+
+
+class ModelConfig(Settings):
+    """Base of every model's settings.
+
+    ``name`` is the registry key, ``implementation`` the ``module:class`` that is imported when a model is built.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str]
+    implementation: ClassVar[str]
+    numbers: ClassVar[tuple[str, ...]] = ()
+    """Settings in which models that are trained together may differ; the model then implements ``use_numbers``."""
+    graph_settings: ClassVar[Mapping[str, Any]] = {}
+    """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
+
+    def shape(self) -> tuple[object, ...]:
+        """Equal for models that can be trained together: the settings that are no mere numbers in a formula."""
+        return tuple(value for name, value in self.as_dict().items() if name not in self.numbers)
+
+    def check_graph(self, *, has_features: bool) -> None:
+        """Refuse a graph that lacks what the model is set to read."""
+        if not has_features:
+            raise InputError(f"The graph has no features, and {self.title} reads nothing else.")
+
+    def activation_bytes(
+        self,
+        num_nodes: int,
+        num_entries: int,
+        num_features: int,
+        num_classes: int,
+        *,
+        num_feature_entries: int | None = None,
+    ) -> int:
+        """Bytes that training holds at its peak in float32: weights five times (with gradient, the moments of Adam and
+        the best epoch's), activations, and the model's constant inputs, features and adjacency included. Where there
+        are fewer activations than weights, a sixth copy of these is the peak: better ones taking the best one's place.
+
+        The parts are :meth:`num_parameters`, :meth:`num_activations` and :meth:`input_bytes`, which a model
+        overrides. ``num_entries`` are those of the adjacency, ``num_feature_entries`` those of sparse features.
+        """
+        sizes = Sizes(num_nodes, num_entries, num_features, num_classes, num_feature_entries)
+        parameters = self.num_parameters(sizes)
+        values = PARAMETER_COPIES * parameters + max(parameters, self.num_activations(sizes))
+        return VALUE_BYTES * values + self.input_bytes(sizes)
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Number of weights. Unless overridden, ``num_layers`` linear maps with ``hidden_channels`` between them."""
+        width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
+        return chain(sizes.features, *[width] * (depth - 1), sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Values held at the peak of a training step. Unless overridden, six n x ``hidden_channels`` for each layer."""
+        width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
+        return 6 * depth * sizes.nodes * max(width, sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        """Constant inputs. Unless overridden, the features and an adjacency with self-loops and its transpose."""
+        return sizes.feature_bytes() + sizes.adjacency_bytes(loops=True)
+
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        """What making the inputs takes on the host, where that is more than making the graph took."""
+        return 0
+
+    @classmethod
+    def model_class(cls) -> type[NodeModel[Any]]:
+        module, _, attribute = cls.implementation.partition(":")
+        found: type[NodeModel[Any]] = getattr(import_module(module), attribute)
+        return found

@@ -1,0 +1,315 @@
+"""The settings of models on PyTorch Geometric's layers and networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from glognn.errors import InputError
+from glognn.models.configs.base import (
+    ModelConfig,
+    dropout_setting,
+    hidden_channels_setting,
+    in_dropout_setting,
+    narrowing,
+)
+from glognn.models.memory import Sizes, chain
+from glognn.settings import choice, integer, real, switch
+
+
+class GCNConfig(ModelConfig):
+    title = "GCN"
+    name = "gcn"
+    summary = "Averages over neighbours, on PyTorch Geometric's layers"
+    paper = "Kipf and Welling, ICLR 2017"
+    implementation = "glognn.models.gcn:GCN"
+    numbers = ("dropout",)
+
+    num_layers: int = integer(2, "Convolutions.", low=1, high=64)
+    hidden_channels: int = hidden_channels_setting()
+    dropout: float = dropout_setting()
+
+    def num_activations(self, sizes: Sizes) -> int:
+        return sizes.nodes * narrowing(self.num_layers, self.hidden_channels, sizes.classes)
+
+
+class GATConfig(ModelConfig):
+    title = "GAT"
+    name = "gat"
+    summary = "Averages over neighbours with learnt weights, on PyTorch Geometric's layers"
+    paper = "Velickovic et al., ICLR 2018"
+    implementation = "glognn.models.gat:GAT"
+    numbers = ("dropout", "in_dropout")
+
+    num_layers: int = integer(2, "Attention layers.", low=1, high=64)
+    heads: int = integer(8, "Attention heads, side by side in hidden layers and averaged in the last.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers, all heads together.", low=1)
+    dropout: float = real(
+        0.5, "Share of hidden values and of attention coefficients zeroed in training.", low=0, high=1, high_open=True
+    )
+    in_dropout: float = in_dropout_setting()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
+
+    def check(self) -> None:
+        if self.hidden_channels % self.heads:
+            raise InputError(
+                f"The 'hidden_channels' parameter of {self.title} must be a multiple of heads, {self.heads}. "
+                f"Got {self.hidden_channels} instead."
+            )
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Weights, two vectors of attention as wide as the result of all heads, and a bias."""
+        width = self.hidden_channels
+        hidden = [sizes.features] + [width] * (self.num_layers - 1)
+        last = self.heads * sizes.classes
+        return sum((size + 3) * width for size in hidden[:-1]) + (hidden[-1] + 2) * last + sizes.classes
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """For each entry and head: score, weight, dropout's factor, product; four of them passing."""
+        edges = (4 * self.num_layers + 4) * self.heads * sizes.looped
+        wide = 6 * (self.num_layers - 1) * self.hidden_channels + 4 * self.heads * sizes.classes
+        return edges + sizes.nodes * wide
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.pattern_bytes()
+
+
+class MixHopConfig(ModelConfig):
+    title = "MixHop"
+    name = "mixhop"
+    summary = "Neighbourhoods of several distances side by side, on PyTorch Geometric's layer"
+    paper = "Abu-El-Haija et al., ICML 2019"
+    implementation = "glognn.models.mixhop:MixHop"
+    numbers = ("dropout",)
+
+    num_layers: int = integer(2, "Convolutions before the linear map to the classes.", low=1, high=64)
+    num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
+    hidden_channels: int = integer(64, "Hidden values for each power.", low=1)
+    batch_norm: bool = switch(False, "Whether batch normalisation follows every convolution.")
+    dropout: float = dropout_setting()
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = self.hidden_channels * (self.num_hops + 1)
+        norms = 2 * width * self.num_layers if self.batch_norm else 0
+        return chain(sizes.features, *[width] * self.num_layers, sizes.classes) + norms
+
+    def num_activations(self, sizes: Sizes) -> int:
+        kept = 4 * self.num_layers + 1 if self.batch_norm else 3 * self.num_layers + 2
+        return sizes.nodes * (kept * self.hidden_channels * (self.num_hops + 1) + 6 * sizes.classes)
+
+
+class GCNIIConfig(ModelConfig):
+    title = "GCNII"
+    name = "gcnii"
+    summary = "A deep GCN with initial residual and identity mapping, on PyTorch Geometric's layer"
+    paper = "Chen et al., ICML 2020"
+    implementation = "glognn.models.gcnii:GCNII"
+    numbers = ("residual_weight", "theta", "dropout", "in_dropout")
+
+    num_layers: int = integer(8, "Convolutions between the two linear maps.", low=1, high=256)
+    residual_weight: float = real(
+        0.5, "Weight of the first hidden layer in every other (alpha in its paper).", low=0, high=1
+    )
+    theta: float = real(
+        0.5,
+        "Strength of the weights: layer l has weight log(theta / l + 1), the identity the rest.",
+        low=0,
+        low_open=True,
+    )
+    shared_weights: bool = switch(False, "Whether the first hidden layer is mapped by the same weights; off is GCNII*.")
+    hidden_channels: int = hidden_channels_setting()
+    dropout: float = dropout_setting()
+    in_dropout: float = in_dropout_setting()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        matrices = self.num_layers * (1 if self.shared_weights else 2)
+        ends = chain(sizes.features, self.hidden_channels) + chain(self.hidden_channels, sizes.classes)
+        return ends + matrices * self.hidden_channels**2
+
+    def num_activations(self, sizes: Sizes) -> int:
+        kept = (3 if self.shared_weights else 4) * self.num_layers + 4
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.adjacency_bytes(loops=True)
+
+
+class LINKXConfig(ModelConfig):
+    title = "LINKX"
+    name = "linkx"
+    summary = "Networks on the adjacency and on the features, added up; PyTorch Geometric's"
+    paper = "Lim et al., NeurIPS 2021"
+    implementation = "glognn.models.linkx:LINKX"
+    numbers = ("dropout",)
+
+    num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
+    num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)
+    num_node_layers: int = integer(1, "Linear maps of the features.", low=1, high=64)
+    hidden_channels: int = hidden_channels_setting()
+    dropout: float = dropout_setting()
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """With batch normalisation, two weights for each hidden value, between the layers of a network."""
+        width = self.hidden_channels
+        normed = self.num_edge_layers + self.num_node_layers + self.num_layers - 3
+        edges = chain(sizes.nodes, *[width] * self.num_edge_layers)
+        nodes = chain(sizes.features, *[width] * self.num_node_layers)
+        last = chain(*[width] * self.num_layers, sizes.classes)
+        return edges + nodes + 2 * chain(width, width) + last + 2 * width * normed
+
+    def num_activations(self, sizes: Sizes) -> int:
+        deeper = 3 * (self.num_layers - 1) + 2 * (self.num_edge_layers + self.num_node_layers - 2)
+        return sizes.nodes * ((5 + deeper) * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes(dense=True) + sizes.adjacency_bytes(loops=False)
+
+
+class SGFormerConfig(ModelConfig):
+    title = "SGFormer"
+    name = "sgformer"
+    summary = "Attention between all nodes beside a GCN; PyTorch Geometric's"
+    paper = "Wu et al., NeurIPS 2023"
+    implementation = "glognn.models.sgformer:SGFormer"
+    numbers = ("graph_weight", "dropout", "attention_dropout")
+
+    num_layers: int = integer(2, "Graph convolutions.", low=1, high=64)
+    num_attention_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
+    heads: int = integer(1, "Attention heads, each as wide as the hidden layers; their mean is taken.", low=1, high=64)
+    graph_weight: float = real(0.5, "Weight of the graph convolutions, attention has the rest.", low=0, high=1)
+    aggregate: str = choice(
+        "add", "Whether the two are added, or put side by side ('cat': the weight is then not used).", ("add", "cat")
+    )
+    hidden_channels: int = integer(64, "Width of the hidden layers; a multiple of heads.", low=1)
+    dropout: float = real(
+        0.5, "Share of hidden values of the graph convolutions zeroed in training.", low=0, high=1, high_open=True
+    )
+    attention_dropout: float = real(
+        0.2, "Share of hidden values around attention zeroed in training.", low=0, high=1, high_open=True
+    )
+
+    def check(self) -> None:
+        if self.hidden_channels % self.heads:
+            raise InputError(
+                f"The 'hidden_channels' parameter of {self.title} must be a multiple of heads, {self.heads}. "
+                f"Got {self.hidden_channels} instead."
+            )
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        width = self.hidden_channels
+        attention = self.num_attention_layers * (3 * self.heads * width**2 + 2 * width)
+        convolutions = self.num_layers * (chain(width, width) + 2 * width)
+        read = 2 * width if self.aggregate == "cat" else width
+        return 2 * (chain(sizes.features, width) + 2 * width) + attention + convolutions + chain(read, sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Four n x hidden for each normalised layer; queries, keys and values of every head; five passing."""
+        attention = self.num_attention_layers * (6.5 * self.heads + 4)
+        kept = int(4 + attention + 4 + 4 * self.num_layers + 4)
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+
+class PolynormerConfig(ModelConfig):
+    title = "Polynormer"
+    name = "polynormer"
+    summary = "Polynomials of features, over neighbours and then over all nodes; PyTorch Geometric's"
+    paper = "Deng et al., ICLR 2024"
+    implementation = "glognn.models.polynormer:Polynormer"
+    numbers = ("beta", "dropout", "global_dropout", "in_dropout")
+
+    num_layers: int = integer(3, "Local layers.", low=1, high=64)
+    num_global_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
+    local_epochs: int = integer(50, "Epochs before the global layers join the local ones.", low=0)
+    convolution: str = choice(
+        "gcn", "How a local layer reads neighbours: 'gcn' averages, 'gat' learns the weights.", ("gcn", "gat")
+    )
+    beta: float = real(0.9, "Share of a layer's value that is not multiplied.", low=0, high=1)
+    heads: int = integer(1, "Attention heads; the layers are heads times hidden_channels wide.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers, for each head.", low=1)
+    dropout: float = real(0.5, "Share of local hidden values zeroed in training.", low=0, high=1, high_open=True)
+    global_dropout: float = real(
+        0.5, "Share of hidden values zeroed in training after global attention.", low=0, high=1, high_open=True
+    )
+    in_dropout: float = in_dropout_setting()
+
+    def shape(self) -> tuple[object, ...]:
+        """Features that may be dropped are stored dense."""
+        return *super().shape(), self.in_dropout > 0
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        """Of a local layer two linear maps, a convolution and two normalisations; attention has vectors, no bias."""
+        width = self.heads * self.hidden_channels
+        inputs = [sizes.features] + [width] * (self.num_layers - 1)
+        extra = width if self.convolution == "gcn" else 2 * width
+        local = sum(2 * chain(size, width) + size * width + extra + 4 * width for size in inputs)
+        everywhere = self.num_global_layers * (2 * chain(width, width) + 2 * width**2 + 2 * width)
+        return local + everywhere + 2 * width + 2 * chain(width, sizes.classes)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """In the second phase: seven n x width for each local layer, ten for each global one."""
+        kept = 7 * self.num_layers + 10 * self.num_global_layers + 3
+        nodes = sizes.nodes * (kept * self.heads * self.hidden_channels + 6 * sizes.classes)
+        if self.convolution == "gcn":
+            return nodes
+        attention = self.heads * sizes.looped * (2 * self.num_layers + 3)
+        return nodes + attention + 2 * self.num_layers * sizes.nodes * self.heads * self.hidden_channels
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        edges = sizes.adjacency_bytes(loops=True) if self.convolution == "gcn" else sizes.pattern_bytes()
+        return sizes.feature_bytes(dense=self.in_dropout > 0) + edges
+
+
+class DirGNNConfig(ModelConfig):
+    title = "Dir-GNN"
+    name = "dirgnn"
+    summary = "Weights of their own for outgoing and incoming edges, on PyTorch Geometric's layer"
+    paper = "Rossi et al., LoG 2023"
+    implementation = "glognn.models.dirgnn:DirGNN"
+    numbers = ("outgoing_weight", "dropout")
+    graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True}
+
+    num_layers: int = integer(3, "Convolutions.", low=1, high=64)
+    convolution: str = choice(
+        "gcn", "How neighbours are averaged: 'gcn' by the degrees of both ends, 'sage' by a mean.", ("gcn", "sage")
+    )
+    outgoing_weight: float = real(
+        0.5, "Weight of outgoing edges, incoming ones have the rest (alpha in its paper).", low=0, high=1
+    )
+    root_weight: bool = switch(True, "Whether a node's own values have weights too (the paper's Dir-GCN has none).")
+    jumping_knowledge: str = choice(
+        "max",
+        "What the classes are read from: the 'max' of all layers, all side by side ('cat'), or the last ('none').",
+        ("max", "cat", "none"),
+    )
+    normalize: bool = switch(False, "Whether the hidden values of a node are divided by their length.")
+    hidden_channels: int = hidden_channels_setting()
+    dropout: float = dropout_setting()
+
+    def shape(self) -> tuple[object, ...]:
+        """At the ends of its range the weight leaves out one of the directions."""
+        return *super().shape(), self.outgoing_weight == 0, self.outgoing_weight == 1
+
+    def num_parameters(self, sizes: Sizes) -> int:
+        jumps, width = self.jumping_knowledge != "none", self.hidden_channels
+        widths = [sizes.features] + [width] * (self.num_layers - 1) + [width if jumps else sizes.classes]
+        read = width * (self.num_layers if self.jumping_knowledge == "cat" else 1)
+        maps = 3 if self.root_weight else 2
+        return maps * chain(*widths) + (chain(read, sizes.classes) if jumps else 0)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Three or four n x hidden for each layer; the largest over layers is found in a copy of all of them."""
+        layers = self.num_layers if self.jumping_knowledge != "none" else self.num_layers - 1
+        joined = {"max": 3 + layers, "cat": layers, "none": 3}[self.jumping_knowledge]
+        kept = (5 if self.normalize else 3) * layers + joined
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        matrices = 1 if self.convolution == "gcn" else 2
+        return sizes.feature_bytes() + matrices * sizes.adjacency_bytes(loops=False)

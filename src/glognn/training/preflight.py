@@ -1,0 +1,220 @@
+"""Whether a training fits the memory there is: judged from sizes before it starts, explained when memory runs out.
+
+Counted is what a model's settings predict (``ModelConfig.activation_bytes``), against what the system, the control
+group (as of a container) or the GPU can still give. ``GLOGNN_MEMORY_CHECK=0`` switches refusals off. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from glognn.errors import MemoryExhaustedError, TooLargeError
+from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes
+
+if TYPE_CHECKING:
+    import torch
+
+    from glognn.graph.graph import Graph
+    from glognn.models.configs import ModelConfig
+    from glognn.training.config import TrainingConfig
+
+SWITCH = "GLOGNN_MEMORY_CHECK"
+_GIB = 2**30
+_SYSTEM = Path("/")
+_EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
+_MATTERING = ("hidden_channels", "num_layers", "num_rounds", "num_hops", "heads", "num_rings")
+"""Settings that decide how much is needed, where a model has them."""
+
+
+@dataclass
+class _Share:
+    """What this process may take: all there is, unless it is one of several workers."""
+
+    bytes: float = float("inf")
+    workers: int = 1
+
+
+_share = _Share()
+
+
+def take_share(size: float, workers: int) -> None:
+    """This process is one of several that train at a time, and may take ``size`` bytes of the machine's memory."""
+    _share.bytes, _share.workers = size, workers
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes that a training takes; ``preparation`` passes before it begins, on the host."""
+
+    weights: int
+    activations: int
+    inputs: int
+    preparation: int
+
+    @property
+    def training(self) -> int:
+        return self.weights + self.activations + self.inputs
+
+    @classmethod
+    def of(cls, model: ModelConfig, sizes: Sizes, *, members: int = 1, value_bytes: int = VALUE_BYTES) -> Need:
+        """Of models that train together: they share the inputs, and each has its weights once more in its model."""
+        parameters = model.num_parameters(sizes)
+        each = (PARAMETER_COPIES + (members > 1)) * parameters
+        return cls(
+            weights=members * value_bytes * each,
+            activations=members * value_bytes * max(parameters, model.num_activations(sizes)),
+            inputs=model.input_bytes(sizes) * value_bytes // VALUE_BYTES,
+            preparation=model.preparation_bytes(sizes),
+        )
+
+
+def sizes_of(graph: Graph) -> Sizes:
+    """A graph as far as memory depends on it."""
+    from glognn.graph.sparse import SparseMatrix
+
+    matrix = graph.adjacency.matrix
+    out, into = (csr.crow_indices().diff().double() for csr in (matrix.csr, matrix.csr_transposed))
+    return Sizes(
+        graph.num_nodes,
+        matrix.nnz,
+        graph.num_features,
+        graph.num_classes,
+        graph.x.nnz if isinstance(graph.x, SparseMatrix) else None,
+        int(out @ into),
+    )
+
+
+def check_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> None:
+    """Refuse a training that cannot fit, with the numbers and with what to change."""
+    if os.environ.get(SWITCH) == "0":
+        return
+    from glognn.training.devices import DTYPES, resolve_device
+
+    device = resolve_device(training.device)
+    need = Need.of(model, sizes_of(graph), members=members, value_bytes=DTYPES[training.dtype].itemsize)
+    for what, size, place in (
+        ("training", need.training, device.type),
+        ("preparing the graph", need.preparation, "cpu"),
+    ):
+        free = free_memory(device if place == device.type else None)
+        if free is not None and size > free:
+            raise TooLargeError(
+                f"{_title(model, members)} does not fit: {what} takes about {_gib(size)}"
+                f"{_parts(need) if what == 'training' else ''}, and {_gib(free)} are free {_where(place)}. "
+                f"{_advice(model, members, place, preparing=what != 'training')} {SWITCH}=0 tries it all the same."
+            )
+
+
+@contextmanager
+def within_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> Iterator[None]:
+    """Train within: refused before it begins where it cannot fit, explained where memory runs out."""
+    check_memory(model, graph, training, members)
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not ran_out(error):
+            raise
+        from glognn.training.devices import DTYPES, resolve_device
+
+        place = resolve_device(training.device).type
+        need = Need.of(model, sizes_of(graph), members=members, value_bytes=DTYPES[training.dtype].itemsize)
+        raise MemoryExhaustedError(
+            f"Memory ran out {_where(place)} in training {_title(model, members)}, which takes about "
+            f"{_gib(need.training)}{_parts(need)}. {_advice(model, members, place)} The last checkpoint is kept."
+        ) from None
+
+
+def ran_out(error: BaseException) -> bool:
+    """Whether an error says that there is no memory left, on the host or on a GPU."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error) for words in _EXHAUSTED)
+    )
+
+
+def free_memory(device: torch.device | None = None) -> int | None:
+    """Bytes still to be had on a GPU, or else on the host; ``None`` where that is not known."""
+    if device is not None and device.type == "cuda":
+        import torch
+
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        free, total = torch.cuda.mem_get_info(device)
+        return min(int(free) + cached, int(total / _share.workers))
+    found = [size for size in (_system_memory(), *_group_memory()) if size is not None]
+    return int(min(min(found), _share.bytes)) if found else None
+
+
+def _system_memory() -> int | None:
+    for line in _lines(_SYSTEM / "proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            return 1024 * int(line.split()[1])
+    try:  # all there is, where nobody says what is free
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _group_memory() -> Iterator[int]:
+    """Bytes left under the limit of every control group around this process; file caches count as free."""
+    for line in _lines(_SYSTEM / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            root, names = _SYSTEM / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file ")
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ")
+            root = _SYSTEM / "sys/fs/cgroup/memory"
+        else:
+            continue
+        inner = PurePosixPath(path.lstrip("/"))
+        for folder in {root / inner, root, *(root / parent for parent in inner.parents)}:
+            limit, used = (_number(_lines(folder / name)) for name in names[:2])
+            if limit is not None and used is not None:
+                cached = [line.split()[1] for line in _lines(folder / "memory.stat") if line.startswith(names[2])]
+                yield max(0, limit - used + (_number(cached) or 0))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def _number(lines: list[str]) -> int | None:
+    return int(lines[0]) if lines and lines[0].isdecimal() else None
+
+
+def _gib(size: float) -> str:
+    return f"{size / _GIB:,.1f} GiB" if size >= _GIB / 10 else f"{size / 2**20:,.1f} MiB"
+
+
+def _title(model: ModelConfig, members: int) -> str:
+    return model.title if members == 1 else f"{model.title}, {members} at a time,"
+
+
+def _parts(need: Need) -> str:
+    return (
+        f" (weights with gradients and moments {_gib(need.weights)}, activations {_gib(need.activations)}, graph and "
+        f"features {_gib(need.inputs)})"
+    )
+
+
+def _where(place: str) -> str:
+    if place != "cpu":
+        return "on the GPU"
+    return "on this machine" if _share.workers == 1 else f"for each of {_share.workers} workers"
+
+
+def _advice(model: ModelConfig, members: int, place: str, *, preparing: bool = False) -> str:
+    settings = [f"{name} (now {value})" for name in _MATTERING if (value := getattr(model, name, 0))]
+    ways = ["take another model or a smaller graph"] if preparing else []
+    ways += [f"lower {' or '.join(settings)}"] if settings and not preparing else []
+    ways += ["train fewer at a time"] if members > 1 else []
+    ways += ["use fewer workers"] if _share.workers > 1 and place == "cpu" else []
+    ways += [] if preparing else ["use another device" if place == "cpu" else "use --device cpu"]
+    text = ", or ".join(ways)
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,143 @@
+"""Programs in processes of their own, without the seconds that each would take to import torch.
+
+On Linux a server imports everything once and forks at each call: arguments, folder, environment, output, signals and
+exit code are those of a program started by itself. Elsewhere each call starts Python anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from tests.conftest import ENVIRONMENT
+
+GLOGNN = "from glognn.cli.main import main\nmain()"
+"""The command line, as code."""
+
+_SERVER = """
+import json, os, resource, signal, sys, traceback
+import matplotlib.backends.backend_agg, optuna, scipy.stats, sklearn.metrics, tomli_w
+import glognn.bench.suite, glognn.cli.main, glognn.experiments.pruning, glognn.experiments.studies
+import glognn.report.curves, glognn.report.dataset, glognn.report.figures, glognn.report.study
+from glognn.models.configs import MODELS
+for config in MODELS.values():
+    config.model_class()
+
+def become(call):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(call["cwd"])
+    os.environ.clear()
+    os.environ.update(call["environment"])
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number, path in ((1, call["out"]), (2, call["err"])):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    if call["largest_file"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (call["largest_file"],) * 2)
+    sys.argv = call["arguments"]
+    code = 0
+    try:
+        exec(compile(call["code"], "<program>", "exec"), {"__name__": "__main__"})
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            sys.stderr.write(stop.code + "\\n")
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+for line in sys.stdin:
+    call = json.loads(line)
+    if "code" in call:
+        answer = os.fork()
+        if not answer:
+            become(call)
+    else:
+        ended, status = os.waitpid(call["pid"], os.WNOHANG)
+        answer = os.waitstatus_to_exitcode(status) if ended else None
+    print(json.dumps(answer), flush=True)
+"""
+
+
+@cache
+def _server() -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "ignore", "-c", _SERVER]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+
+def _ask(call: dict[str, Any]) -> Any:
+    server = _server()
+    pipe: tuple[IO[str] | None, IO[str] | None] = server.stdin, server.stdout
+    assert pipe[0] is not None
+    assert pipe[1] is not None
+    pipe[0].write(json.dumps(call) + "\n")
+    pipe[0].flush()
+    return json.loads(pipe[1].readline())
+
+
+class Program:
+    """A running program: ``code`` in a new process, with ``arguments`` as ``sys.argv[1:]``."""
+
+    def __init__(
+        self,
+        code: str,
+        *arguments: str,
+        cwd: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        largest_file: int = 0,
+    ) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="glognn-program-")
+        self._out, self._err = (Path(self._folder.name) / name for name in ("out", "err"))
+        self._process: subprocess.Popen[str] | None = None
+        self._code: int | None = None
+        settings = {**ENVIRONMENT, **(environment or {})}
+        if sys.platform == "linux":
+            where = {"cwd": str(cwd or Path.cwd()), "out": str(self._out), "err": str(self._err)}
+            call = {"code": code, "arguments": ["glognn", *arguments], "largest_file": largest_file}
+            self.pid: int = _ask(where | call | {"environment": settings})
+        else:
+            with self._out.open("w") as out, self._err.open("w") as err:
+                command = [sys.executable, "-c", code, *arguments]
+                self._process = subprocess.Popen(command, cwd=cwd, env=settings, stdout=out, stderr=err, text=True)
+            self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        """The exit code, if it has ended."""
+        if self._code is None:
+            self._code = self._process.poll() if self._process else _ask({"pid": self.pid})
+        return self._code
+
+    def send(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send(signal.SIGKILL)
+        self.wait()
+
+    def wait(self) -> subprocess.CompletedProcess[str]:
+        """Wait for its end; exit code and output."""
+        while (code := self.poll()) is None:
+            time.sleep(0.005)
+        out, err = (path.read_text(encoding="utf-8") for path in (self._out, self._err))
+        return subprocess.CompletedProcess([], code, out, err)
+
+
+def run(
+    *arguments: str, cwd: Path | None = None, code: int | None = 0, program: str = GLOGNN, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line, or another program; ``code`` is the exit code it must end with, if any."""
+    done = Program(program, *arguments, cwd=cwd, environment=environment).wait()
+    assert code is None or done.returncode == code, done.stderr
+    return done
