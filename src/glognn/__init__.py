@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
     from glognn.training.loop import train
+    from glognn.training.new_nodes import predict_new_nodes
     from glognn.training.predict import predict
     from glognn.training.track import TrainingResult
 
@@ -65,6 +66,7 @@ _HOMES = {
     "MLP": "glognn.models.mlp",
     "Polynormer": "glognn.models.polynormer",
     "predict": "glognn.training.predict",
+    "predict_new_nodes": "glognn.training.new_nodes",
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
     "SGFormer": "glognn.models.sgformer",
@@ -108,6 +110,7 @@ __all__ = [
     "load_model",
     "measure_homophily",
     "predict",
+    "predict_new_nodes",
     "random_splits",
     "read_npz",
     "train",
