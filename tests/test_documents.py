@@ -28,7 +28,8 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
     return done.stdout
 
 
-PYTHON = [(document, block) for document in ("README.md", "docs/logging.md") for block in blocks(document, "python")]
+DOCUMENTS = ("README.md", "docs/estimator.md", "docs/logging.md")
+PYTHON = [(document, block) for document in DOCUMENTS for block in blocks(document, "python")]
 
 
 @pytest.mark.parametrize(("document", "code"), PYTHON, ids=[f"{d}-{n}" for n, (d, _) in enumerate(PYTHON)])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from glognn.data.sources import load_dataset
     from glognn.data.splits import random_splits
     from glognn.errors import GloGNNError, InputError, TrainingError
+    from glognn.estimator import GloGNNClassifier
     from glognn.experiments.folder import load_model
     from glognn.explain.coefficients import coefficient_rows
     from glognn.graph.config import GraphConfig
@@ -51,6 +52,7 @@ _HOMES = {
     "GGCN": "glognn.models.ggcn",
     "GlobalHomophily": "glognn.nn.global_homophily",
     "GloGNN": "glognn.models.glognn",
+    "GloGNNClassifier": "glognn.estimator",
     "GloGNNError": "glognn.errors",
     "GloGNNPlusPlus": "glognn.models.glognn",
     "GPRGNN": "glognn.models.gprgnn",
@@ -92,6 +94,7 @@ __all__ = [
     "Callback",
     "DirGNN",
     "GloGNN",
+    "GloGNNClassifier",
     "GloGNNError",
     "GloGNNPlusPlus",
     "GlobalHomophily",
