@@ -187,7 +187,6 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if X is not None:
             check_consistent_length(X, codes)
         data.num_nodes = codes.size
-        data.edge_index = torch.empty(2, 0, dtype=torch.int64)
         if adjacency is not None:
             data.edge_index, weight = to_edges(adjacency, codes.size)
             if weight is not None:
@@ -214,7 +213,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         values = label_array(getattr(data, "y", None) if y is None else y)
         check_consistent_length(values, np.empty(data.num_nodes))
         train, val = self._mask(data, "train"), self._mask(data, "val")
-        train = np.ones(values.size, dtype=bool) if train is None else train
+        if train is None:
+            train = np.ones(values.size, dtype=bool) if val is None else ~val
         self.classes_ = find_classes(values[train if val is None else train | val])
         codes = encode(values, self.classes_)
         labelled = codes >= 0
@@ -255,15 +255,15 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not nodes.size or self.classes_.size < 2:
             found = "no label" if not nodes.size else "1 class"
             raise InputError(f"GloGNNClassifier must be given labels of at least 2 classes. Got {found} instead.")
-        has_edges = data.edge_index is not None and data.edge_index.numel() > 0
-        model_config, training, graph_config = self._configs(has_edges=has_edges or data.x is None)
+        edges = torch.empty(2, 0, dtype=torch.int64) if data.edge_index is None else data.edge_index
+        model_config, training, graph_config = self._configs(has_edges=edges.numel() > 0 or data.x is None)
         if val is None:
             fraction = _plain(self.validation_fraction)
             if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction < 1:
                 raise self._error("validation_fraction", "a number in the range (0.0, 1.0)")
             val = validation_part(codes, nodes, fraction, training.seed)
             nodes = np.setdiff1d(nodes, val)
-        used = Data(x=data.x, edge_index=data.edge_index, num_nodes=data.num_nodes)
+        used = Data(x=data.x, edge_index=edges, num_nodes=data.num_nodes)
         if getattr(data, "edge_weight", None) is not None:
             used.edge_weight = data.edge_weight
         sets = {"train": nodes, "val": val, "test": np.empty(0, dtype=np.int64)}
