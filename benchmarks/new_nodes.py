@@ -31,7 +31,7 @@ from glognn.training.loop import train
 from glognn.training.new_nodes import predict_new_nodes
 from glognn.training.predict import predict
 
-DATASETS = ("chameleon", "cora", "pubmed", "actor")
+DATASETS = ("chameleon", "cora", "actor", "pubmed")
 MODELS = ("glognn", "glognn++")
 HELD_OUT = 0.1
 

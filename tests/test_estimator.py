@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 from torch_geometric.data import Data
 
@@ -144,9 +144,12 @@ def test_held_out_labels_are_never_seen(split_data: Data) -> None:
 def test_cross_validation_over_nodes(split_data: Data) -> None:
     y = np.array(["low", "mid", "high"])[split_data.y.numpy()]
     nodes = np.arange(y.size)
-    classifier = GloGNNClassifier(graph=split_data, **QUICK)
-    scores = cross_val_score(classifier, nodes, y, cv=3)
-    assert scores.shape == (3,)
+    split_data.x[:, 0] += 9 * split_data.y
+    classifier = GloGNNClassifier(graph=split_data, **(QUICK | {"alpha": 0.1, "gamma": 0.9, "epochs": 100}))
+    folds = list(StratifiedKFold(3).split(nodes, y))
+    scores = cross_val_score(classifier, nodes, y, cv=folds)
+    by_hand = [np.mean(clone(classifier).fit(a, y[a]).transduction_[b] == y[b]) for a, b in folds]
+    assert scores.tolist() == pytest.approx(by_hand)
     assert scores.mean() > 1 / 3
     search = GridSearchCV(classifier, {"gamma": np.array([0.1, 0.9]), "num_hops": np.array([1, 2])}, cv=2)
     search.fit(nodes, y)
