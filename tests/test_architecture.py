@@ -26,6 +26,7 @@ FLOORS = [
     {"experiments"},
     {"bench"},
     {"report"},
+    {"estimator"},
     {"cli", "__main__"},
 ]
 

@@ -41,6 +41,12 @@ def test_python_examples_run(document: str, code: str, tmp_path: Path) -> None:
         assert [event.step for event in events.Scalars("val_accuracy")] == list(range(1, 11))
 
 
+def test_the_guide_to_the_estimator_runs(tmp_path: Path) -> None:
+    out = run(program="\n".join(blocks("docs/estimator.md", "python")), cwd=tmp_path).stdout
+    assert float(re.search(r"accuracy on test nodes: ([\d.]+)", out)[1]) > 0.75
+    assert (tmp_path / "model/README.md").is_file()
+
+
 def test_commands_of_the_readme_run(tmp_path: Path) -> None:
     [block] = blocks("README.md", "bash")
     lines = [shlex.split(line) for line in block.splitlines() if line]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from glognn.data.sources import load_dataset
     from glognn.data.splits import random_splits
     from glognn.errors import GloGNNError, InputError, TrainingError
+    from glognn.estimator import GloGNNClassifier
     from glognn.experiments.folder import load_model
     from glognn.explain.coefficients import coefficient_rows
     from glognn.graph.config import GraphConfig
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
     from glognn.training.loop import train
+    from glognn.training.new_nodes import predict_new_nodes
     from glognn.training.predict import predict
     from glognn.training.track import TrainingResult
 
@@ -50,6 +52,7 @@ _HOMES = {
     "GGCN": "glognn.models.ggcn",
     "GlobalHomophily": "glognn.nn.global_homophily",
     "GloGNN": "glognn.models.glognn",
+    "GloGNNClassifier": "glognn.estimator",
     "GloGNNError": "glognn.errors",
     "GloGNNPlusPlus": "glognn.models.glognn",
     "GPRGNN": "glognn.models.gprgnn",
@@ -65,6 +68,7 @@ _HOMES = {
     "MLP": "glognn.models.mlp",
     "Polynormer": "glognn.models.polynormer",
     "predict": "glognn.training.predict",
+    "predict_new_nodes": "glognn.training.new_nodes",
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
     "SGFormer": "glognn.models.sgformer",
@@ -90,6 +94,7 @@ __all__ = [
     "Callback",
     "DirGNN",
     "GloGNN",
+    "GloGNNClassifier",
     "GloGNNError",
     "GloGNNPlusPlus",
     "GlobalHomophily",
@@ -108,6 +113,7 @@ __all__ = [
     "load_model",
     "measure_homophily",
     "predict",
+    "predict_new_nodes",
     "random_splits",
     "read_npz",
     "train",

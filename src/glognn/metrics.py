@@ -62,6 +62,40 @@ def _one_against_rest(logits: Tensor, y: Tensor, score: Callable[..., float]) ->
     return float(np.mean([score(labels == label, probabilities[:, label]) for label in usable]))
 
 
+def best_threshold(probabilities: Tensor, y: Tensor, metric: str = "macro_f1") -> float:
+    """The probability of class 1 from which on to predict it that makes a metric largest on some nodes.
+
+    Where the metric judges a ranking and so needs no threshold, macro-F1 decides. Among equals the one next to 0.5.
+
+    Args:
+        probabilities: Class probabilities, nodes x 2.
+        y: Labels, of both classes.
+        metric: A name of :data:`METRICS`.
+    """
+    if probabilities.shape[1] != 2:
+        raise InputError(f"A threshold must be chosen for 2 classes. Got {probabilities.shape[1]} instead.")
+    positive = (y == 1).cpu().numpy()
+    if positive.all() or not positive.any():
+        raise InputError("A threshold must be chosen on nodes of both classes. Got nodes of one class instead.")
+    scores = probabilities[:, 1].double().cpu().numpy()
+    order = np.argsort(scores)
+    values = np.unique(scores)
+    bounds = np.concatenate([[0.0], values, [1.0]])
+    candidates = np.append((bounds[1:] + bounds[:-1]) / 2, 0.5)
+    below = np.searchsorted(scores[order], candidates)  # so many are taken for class 0
+    missed = np.concatenate([[0], np.cumsum(positive[order])])[below]
+    found, rejected = positive.sum() - missed, below - missed
+    mistaken = (~positive).sum() - rejected
+    worth = {
+        "accuracy": (found + rejected) / positive.size,
+        "balanced_accuracy": (found / positive.sum() + rejected / (~positive).sum()) / 2,
+        "macro_f1": found / (2 * found + missed + mistaken) + rejected / (2 * rejected + missed + mistaken),
+    }
+    judged = worth.get(metric, worth["macro_f1"])
+    best = candidates[judged >= judged.max() - 1e-12]
+    return float(best[np.argmin(np.abs(best - 0.5))])
+
+
 METRICS: dict[str, Metric] = {
     metric.__name__: metric for metric in (accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision)
 }

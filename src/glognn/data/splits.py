@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from glognn.errors import InputError
+
+IntArray = npt.NDArray[np.int64]
 
 FRACTIONS = (0.5, 0.25, 0.25)
 RANDOM_SPLITS = "random 50/25/25, stratified, seed 0"
@@ -34,3 +37,22 @@ def random_splits(
             masks["test"][members[num_val : num_val + num_test], split] = True
             masks["train"][members[num_val + num_test :], split] = True
     return {name: torch.from_numpy(mask) for name, mask in masks.items()}
+
+
+def validation_part(labels: IntArray, nodes: IntArray, fraction: float, seed: int) -> IntArray:
+    """Some of the labelled ``nodes``, about ``fraction`` of every class; one of each class at least remains.
+
+    When the classes are too small for a share, it is one node of the largest class.
+    """
+    generator = np.random.default_rng(seed)
+    classes, sizes = np.unique(labels[nodes], return_counts=True)
+    parts = []
+    for label, size in zip(classes, sizes, strict=True):
+        members = generator.permutation(nodes[labels[nodes] == label])
+        parts.append(members[: min(round(fraction * size), size - 1)])
+    chosen = np.sort(np.concatenate(parts))
+    if not chosen.size:
+        if sizes.max() < 2:
+            raise InputError("A validation set needs a class with at least 2 labelled nodes. Got 1 of each instead.")
+        chosen = nodes[labels[nodes] == classes[sizes.argmax()]][-1:]
+    return chosen

@@ -37,6 +37,7 @@ from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.loop import train
 from glognn.training.preflight import check_memory
+from glognn.training.threshold import check_threshold, choose_threshold
 from glognn.training.together import Outcome, Watcher, members_at_once, train_together
 from glognn.training.track import Track, TrainingResult
 
@@ -96,6 +97,7 @@ def run_split(
     config = config.for_split(split)
     graph = loaded.graph
     graph.check_trainable(split)
+    check_threshold(graph, config.training)
     device = resolve_device(config.training.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -186,6 +188,7 @@ def run_batch(
     A graph too large for several models at once is trained on one by one.
     """
     config, graph = batch.jobs[0].config, loaded.graph
+    check_threshold(graph, config.training)
     device = resolve_device(config.training.device)
     begun = batch.checkpoint.exists()
     most = len(batch.jobs) if begun else members_at_once(config.model, graph, config.training)
@@ -326,6 +329,7 @@ def _split_report(
         "metric": config.training.metric,
         "selection": config.training.selection,
         "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
+        "threshold": choose_threshold(model, loaded.graph, split, config.training),
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
         "trained_together": together,

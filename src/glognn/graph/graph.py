@@ -73,7 +73,7 @@ class Graph:
         if config.unlabelled == "first_class":
             y = y.clamp(min=0)
         return cls(
-            x=_check_features(data.x, num_nodes, config.feature_normalization, dtype),
+            x=prepare_features(data.x, num_nodes, config.feature_normalization, dtype),
             adjacency=adjacency,
             y=y,
             masks=_check_masks(data, y),
@@ -175,7 +175,10 @@ def _count_nodes(data: Data) -> int:
     return int(stated)
 
 
-def _check_features(x: Any, num_nodes: int, normalization: str, dtype: torch.dtype) -> Matrix | None:
+def prepare_features(
+    x: Any, num_nodes: int, normalization: str, dtype: torch.dtype, like: Tensor | None = None
+) -> Matrix | None:
+    """Features checked and normalised; 'standard' takes mean and deviation from the columns of ``like``, or of x."""
     if x is None:
         return None
     if not isinstance(x, Tensor) or x.dim() != 2:
@@ -194,7 +197,7 @@ def _check_features(x: Any, num_nodes: int, normalization: str, dtype: torch.dty
         value = values[tuple(where)].item()
         raise InputError(f"x must be finite in {dtype}. Got {value} at {place} instead.")
     if normalization == "standard":
-        x, sparse = _standardize(x), False
+        x, sparse = _standardize(x, x if like is None else like), False
     elif not sparse:
         nonzeros = int(torch.count_nonzero(x))
         sparse = nonzeros < SPARSE_BELOW * x.numel()
@@ -214,13 +217,13 @@ def _divide_rows(x: Tensor) -> Tensor:
     return SparseMatrix.from_scipy(csr, torch.float64).to(device=x.device).csr
 
 
-def _standardize(x: Tensor) -> Tensor:
-    """Columns with mean 0 and unbiased standard deviation 1; a constant column becomes 0."""
-    dense = x.to_dense().double()
-    dense = dense - dense.mean(dim=0)
-    spread = dense.square().sum(dim=0).div(max(len(dense) - 1, 1)).sqrt()
-    constant = spread <= 1e-12 * x.to_dense().double().abs().amax(dim=0)
-    return torch.where(constant, 0.0, dense / torch.where(constant, 1.0, spread))
+def _standardize(x: Tensor, like: Tensor) -> Tensor:
+    """Columns with mean 0 and unbiased standard deviation 1 in ``like``; one that is constant there becomes 0."""
+    known = like.to_dense().double()
+    mean = known.mean(dim=0)
+    spread = (known - mean).square().sum(dim=0).div(max(len(known) - 1, 1)).sqrt()
+    constant = spread <= 1e-12 * known.abs().amax(dim=0)
+    return torch.where(constant, 0.0, (x.to_dense().double() - mean) / torch.where(constant, 1.0, spread))
 
 
 def _check_labels(given: Any, num_nodes: int, device: torch.device) -> Tensor:

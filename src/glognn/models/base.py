@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from glognn.errors import InputError
 from glognn.graph.adjacency import AdjacencyCache, EdgeCounts
 from glognn.graph.config import GraphConfig
+from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.configs import ModelConfig
@@ -39,6 +40,20 @@ class FollowsEpochs(Protocol):
     """
 
     def on_epoch(self, epoch: int) -> None: ...
+
+
+@runtime_checkable
+class FreezesKnownNodes(Protocol):
+    """A model that scores new nodes beside what it has made of the known ones; others run the extended graph.
+
+    A model with weights for each node must be one: a new node has none, and is seen through its known neighbours.
+    """
+
+    def freeze(self, inputs: Any) -> Any:
+        """What scoring new nodes needs of the known graph."""
+
+    def new_logits(self, frozen: Any, extension: Extension) -> Tensor:
+        """Class scores of the new nodes, m x classes."""
 
 
 class NodeModel(nn.Module, ABC, Generic[Inputs]):

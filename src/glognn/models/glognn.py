@@ -20,12 +20,13 @@ from typing import Any
 
 from torch import Tensor
 
+from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import GloGNNConfig, GloGNNPlusPlusConfig
 from glognn.nn.encoder import Encoder
-from glognn.nn.global_homophily import GlobalHomophily
+from glognn.nn.global_homophily import FrozenLayer, GlobalHomophily
 from glognn.nn.hops import ADJACENCY, Operators
 from glognn.settings import configured_by
 
@@ -120,6 +121,20 @@ class GloGNN(NodeModel[GloGNNInputs]):
     def embeddings(self, inputs: GloGNNInputs) -> list[Tensor]:
         """H0 and the output of every layer."""
         return self._layers(self.encoder(inputs.matrices), inputs)
+
+    def freeze(self, inputs: GloGNNInputs) -> list[FrozenLayer]:
+        """Every layer as it is on the known nodes: O(layers hops n c) numbers."""
+        return [self.layer.freeze(H, inputs.operators) for H in self.embeddings(inputs)[:-1]]
+
+    def new_logits(self, frozen: list[FrozenLayer], extension: Extension) -> Tensor:
+        """H0 of a new node is made of its features and of its row of A over the known columns."""
+        rows = extension.normalized(self.config.normalization)
+        given = {FEATURES: extension.x, ADJACENCY: rows[0]}
+        H0: Tensor = self.encoder({name: given[name] for name in self.encoder.weights})
+        H = H0
+        for layer in frozen:
+            H = self.layer.new_rows(H, H0, layer, {ADJACENCY: rows})
+        return H
 
     def _layers(self, H0: Tensor, inputs: GloGNNInputs) -> list[Tensor]:
         outputs = [H0]

@@ -15,8 +15,9 @@ from torch import Tensor
 from torch_geometric.nn.models import LINKX as PyGLINKX
 from torch_geometric.nn.models.linkx import SparseLinear
 
+from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
-from glognn.graph.sparse import SparseMatrix
+from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import LINKXConfig
 from glognn.models.pyg import build
@@ -87,10 +88,19 @@ class LINKX(NodeModel[LINKXInputs]):
 
     def prepare(self, graph: Graph) -> LINKXInputs:
         self._check_num_nodes(graph)
-        x = self._features(graph)
-        dense = x.csr.to_dense() if isinstance(x, SparseMatrix) else x
-        return LINKXInputs(dense, graph.adjacency.matrix.transpose)
+        return LINKXInputs(_dense(self._features(graph)), graph.adjacency.matrix.transpose)
 
     def logits(self, inputs: LINKXInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.incoming)
         return out
+
+    def freeze(self, inputs: LINKXInputs) -> None:
+        """Nothing: a node is scored by its own features and edges."""
+
+    def new_logits(self, frozen: None, extension: Extension) -> Tensor:
+        assert extension.x is not None
+        return self.logits(LINKXInputs(_dense(extension.x), extension.incoming()))
+
+
+def _dense(x: Matrix) -> Tensor:
+    return x.csr.to_dense() if isinstance(x, SparseMatrix) else x

@@ -116,6 +116,7 @@ class NativeMembers:
             model_config.num_encoder_layers == 2
             and model_config.fusion == "hidden"
             and 2 <= graph.num_classes <= MAX_CLASSES
+            and training_config.class_weight == "none"
             and training_config.dtype == "float32"
             and training_config.device in ("auto", "cpu")
             and matrix.device.type == "cpu"

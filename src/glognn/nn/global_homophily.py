@@ -15,6 +15,7 @@ the same result from one c x c positive definite solve, with no division by 1-g 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from torch import Tensor, nn
 from glognn.errors import InputError, TrainingError
 from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
-from glognn.nn.hops import ADJACENCY, Hops, Operators, powers
+from glognn.nn.hops import ADJACENCY, Hops, NewRows, Operators, Word, powers
 from glognn.settings import configured_by
 
 
@@ -40,6 +41,15 @@ class _Solution:
     inverse: Tensor
     B: Tensor
     T: Tensor
+
+
+@dataclass(frozen=True)
+class FrozenLayer:
+    """One layer on a known graph: its c x c factors and what the hops hold of the known nodes (n x c each)."""
+
+    B: Tensor
+    T: Tensor
+    terms: Mapping[Word, Tensor]
 
 
 @configured_by(LayerConfig)
@@ -108,14 +118,37 @@ class GlobalHomophily(nn.Module):
         """The next embedding. ``edges`` is an ``edge_index`` taken as given, or prepared operators by name."""
         if self._returns_initial:
             return H0
-        g = self.gamma
         solution = self._solve(H)
-        mixed = (1 - g) * ((H - g * H0) @ solution.T.to(H.dtype)) + g * H0
-        if self.hops is None:
-            return mixed
-        Q = solution.V @ solution.B.to(H.dtype)
-        reached: Tensor = self.hops(self._operators(edges, edge_weight, H), Q)
-        return mixed + self.beta2 * reached
+        factors = solution.V, solution.B.to(H.dtype), solution.T.to(H.dtype)
+        hops = self.hops
+        if hops is None:
+            return self._update(H, H0, *factors, None)
+        return self._update(H, H0, *factors, lambda Q: hops(self._operators(edges, edge_weight, H), Q))
+
+    def _update(
+        self, H: Tensor, H0: Tensor, V: Tensor, B: Tensor, T: Tensor, reach: Callable[[Tensor], Tensor] | None
+    ) -> Tensor:
+        g = self.gamma
+        mixed = (1 - g) * ((H - g * H0) @ T) + g * H0
+        return mixed if reach is None else mixed + self.beta2 * reach(V @ B)
+
+    def freeze(self, H: Tensor, operators: Operators) -> FrozenLayer:
+        """What the layer has made of the nodes of a graph, for :meth:`new_rows`."""
+        solution = self._solve(H)
+        B, T = solution.B.to(H.dtype), solution.T.to(H.dtype)
+        return FrozenLayer(B, T, {} if self.hops is None else self.hops.terms(operators, solution.V @ B))
+
+    def new_rows(self, H: Tensor, H0: Tensor, frozen: FrozenLayer, rows: Mapping[str, NewRows]) -> Tensor:
+        """The next embedding of m new nodes, (m, c), beside frozen ones, in O(K nnz(rows) c + m c^2).
+
+        H'_new = (1-g)(H_new - g H0_new) T + beta2 (P Q)_new + g H0_new with the frozen nodes' B and T: new nodes
+        gather from all nodes they point to, and known nodes stay as they are.
+        """
+        if self._returns_initial:
+            return H0
+        hops = self.hops
+        reach = None if hops is None else lambda Q: hops.new_rows(rows, Q, frozen.terms)
+        return self._update(H, H0, self._factor(H), frozen.B, frozen.T, reach)
 
     def rows(
         self,
@@ -147,9 +180,12 @@ class GlobalHomophily(nn.Module):
         weighted = self.beta2 / b * P
         return (left - (1 - g) ** 2 * (weighted @ solution.V)) @ solution.inverse @ solution.V.T + weighted
 
+    def _factor(self, H: Tensor) -> Tensor:
+        return H * self.scale if self.coefficient == "exact" and self.scale is not None else H
+
     def _solve(self, H: Tensor) -> _Solution:
         g, b = self.gamma, self.beta1 + self.beta2
-        V = H * self.scale if self.coefficient == "exact" and self.scale is not None else H
+        V = self._factor(H)
         wide = V.double()
         G = wide.T @ wide
         identity = torch.eye(self.channels, dtype=G.dtype, device=G.device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,8 @@ from glognn.ops.products import spmm
 
 Operators = Mapping[str, SparseMatrix]
 Word = tuple[str, ...]
+NewRows = tuple[SparseMatrix, SparseMatrix]
+"""Rows that extend an operator: over the known columns (m x n) and over the new ones (m x m)."""
 
 ADJACENCY = "adjacency"
 
@@ -56,18 +58,38 @@ class Hops(nn.Module):
 
     def forward(self, operators: Operators, dense: Tensor) -> Tensor:
         """P @ dense, for a dense n x k matrix."""
-        return self._horner((), operators, dense)
+        return self._horner((), dense, lambda word, inner: spmm(operators[word[-1]], inner))
 
-    def _horner(self, prefix: Word, operators: Operators, dense: Tensor) -> Tensor:
+    def terms(self, operators: Operators, dense: Tensor) -> dict[Word, Tensor]:
+        """What Horner's rule multiplies with the last operator of each word, n x k: all that other rows need of it."""
+        found: dict[Word, Tensor] = {}
+
+        def product(word: Word, inner: Tensor) -> Tensor:
+            found[word] = inner
+            return spmm(operators[word[-1]], inner)
+
+        self._horner((), dense, product)
+        return found
+
+    def new_rows(self, rows: Mapping[str, NewRows], dense: Tensor, terms: Mapping[Word, Tensor]) -> Tensor:
+        """P @ dense for m rows that operators are extended by; ``terms`` are those of the rows before, which stay."""
+
+        def product(word: Word, inner: Tensor) -> Tensor:
+            to_known, to_new = rows[word[-1]]
+            return spmm(to_known, terms[word]) + spmm(to_new, inner)
+
+        return self._horner((), dense, product)
+
+    def _horner(self, prefix: Word, dense: Tensor, product: Callable[[Word, Tensor], Tensor]) -> Tensor:
         total: Tensor | None = None
         for letter in self._children[prefix]:
             word = (*prefix, letter)
             inner = self.weight[self._index[word]] * dense if word in self._index else None
             if word in self._children:
-                deeper = self._horner(word, operators, dense)
+                deeper = self._horner(word, dense, product)
                 inner = deeper if inner is None else inner + deeper
             assert inner is not None
-            term = spmm(operators[letter], inner)
+            term = product(word, inner)
             total = term if total is None else total + term
         assert total is not None
         return total

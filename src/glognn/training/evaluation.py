@@ -12,6 +12,12 @@ from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import METRICS
 
 
+def class_weights(y: Tensor, num_classes: int) -> Tensor:
+    """n / (k n_c) for each of the k classes among n labels, n_c of them of class c; 0 for classes that do not occur."""
+    counts = torch.bincount(y, minlength=num_classes).double()
+    return torch.where(counts > 0, y.numel() / (counts.count_nonzero() * counts.clamp(min=1)), 0.0)
+
+
 class Evaluation:
     """What class scores, members x n x classes, are worth on each member's split.
 
@@ -19,14 +25,15 @@ class Evaluation:
         graph: The graph with labels and masks.
         splits: The split of each member.
         metric: The score, a name of :data:`~glognn.metrics.METRICS`.
+        balanced: Whether classes weigh the same in the training loss.
     """
 
-    def __init__(self, graph: Graph, splits: Sequence[int], metric: str) -> None:
+    def __init__(self, graph: Graph, splits: Sequence[int], metric: str, *, balanced: bool = False) -> None:
         self.metric = metric
-        self._sets = {name: _Sets(graph, splits, name) for name in SET_NAMES}
+        self._sets = {name: _Sets(graph, splits, name, balanced and name == "train") for name in SET_NAMES}
 
     def train_losses(self, logits: Tensor) -> Tensor:
-        """Mean cross entropy of each member on its training nodes."""
+        """Mean cross entropy of each member on its training nodes, weighted where classes are balanced."""
         return self._sets["train"].losses(logits)
 
     def measure(self, logits: Tensor) -> Tensor:
@@ -46,7 +53,7 @@ class Evaluation:
 class _Sets:
     """One set (train, val or test) of each member's split, as lists of equal length with weights."""
 
-    def __init__(self, graph: Graph, splits: Sequence[int], name: str) -> None:
+    def __init__(self, graph: Graph, splits: Sequence[int], name: str, balanced: bool) -> None:
         nodes = [graph.indices(split)[name] for split in splits]
         longest = max(index.numel() for index in nodes)
         self.nodes = torch.stack([F.pad(index, (0, longest - index.numel())) for index in nodes])
@@ -54,6 +61,10 @@ class _Sets:
         self._sizes = sizes.unsqueeze(1)
         self._inside = torch.arange(longest, device=self.nodes.device) < self._sizes
         self.labels = graph.y[self.nodes].masked_fill(~self._inside, 0)
+        self._weights: Tensor | None = None
+        if balanced:
+            weights = torch.stack([class_weights(graph.y[index], graph.num_classes) for index in nodes])
+            self._weights = weights.gather(1, self.labels)
 
     def _gather(self, logits: Tensor) -> Tensor:
         return logits.gather(1, self.nodes.unsqueeze(2).expand(-1, -1, logits.shape[2]))
@@ -61,7 +72,10 @@ class _Sets:
     def losses(self, logits: Tensor) -> Tensor:
         """Mean cross entropy of each member."""
         chosen = self._gather(logits).log_softmax(2).gather(2, self.labels.unsqueeze(2)).squeeze(2)
-        return -(chosen * (self._inside.to(logits.dtype) / self._sizes)).sum(1)
+        shares = self._inside.to(logits.dtype) / self._sizes
+        if self._weights is not None:
+            shares = shares * self._weights.to(logits.dtype)
+        return -(chosen * shares).sum(1)
 
     def accuracies(self, logits: Tensor) -> Tensor:
         """Share of nodes whose largest score is that of their class."""
@@ -78,3 +92,4 @@ class _Sets:
     def keep(self, members: Tensor) -> None:
         self.nodes, self.labels = self.nodes[members], self.labels[members]
         self._sizes, self._inside = self._sizes[members], self._inside[members]
+        self._weights = None if self._weights is None else self._weights[members]

@@ -21,6 +21,7 @@ from glognn.training.callbacks import Callback, describe
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device, threads
+from glognn.training.evaluation import class_weights
 from glognn.training.preflight import within_memory
 from glognn.training.together import train_one
 from glognn.training.track import Track, TrainingResult
@@ -140,6 +141,9 @@ class _Session:
         self.metric = METRICS[config.metric]
         self.nodes = graph.indices(split)
         self.labels = {name: graph.y[index] for name, index in self.nodes.items()}
+        balanced = config.class_weight == "balanced"
+        weights = class_weights(self.labels["train"], graph.num_classes) if balanced else None
+        self.class_weights = None if weights is None else weights.to(next(model.parameters()).dtype)
         self.forward = _SharedForward(model, model.prepare(graph))
         self.device = graph.y.device
         kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
@@ -180,7 +184,7 @@ class _Session:
         if isinstance(self.model, FollowsEpochs):
             self.model.on_epoch(self.track.epoch + 1)
         logits = self.forward.for_training()
-        loss = F.cross_entropy(logits[self.nodes["train"]], self.labels["train"])
+        loss = F.cross_entropy(logits[self.nodes["train"]], self.labels["train"], self.class_weights)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()

@@ -45,7 +45,7 @@ class Members:
         graph: The graph, on the device and in the precision to train in.
         models: The members with their initial weights, on the same device.
         configs: Training settings of each member: optimiser, learning rate, weight decay and seed matter here, and the
-            metric, which they share.
+            metric and the weights of classes, which they share.
         splits: The split of each member.
     """
 
@@ -87,7 +87,8 @@ class Members:
         self._to_device()
         self._compare_rates()
         self._dropout = MemberDropout(Streams([(c.seed, s) for c, s in zip(configs, splits, strict=True)], self.device))
-        self._evaluation = Evaluation(graph, splits, configs[0].metric)
+        balanced = configs[0].class_weight == "balanced"
+        self._evaluation = Evaluation(graph, splits, configs[0].metric, balanced=balanced)
         steady = not isinstance(first, FollowsEpochs)
         self._whole = steady and all(model.deterministic for model in models)
         self._sharing = steady and not self._whole and isinstance(first, SharesEncoding)

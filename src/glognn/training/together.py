@@ -29,7 +29,7 @@ from glognn.training.track import Track, TrainingResult
 
 logger = logging.getLogger(__name__)
 
-SHARED = ("metric", "dtype", "device", "threads", "selection")
+SHARED = ("metric", "class_weight", "dtype", "device", "threads", "selection")
 """Training settings that all members of a batch have in common; the others are each member's own."""
 
 Outcome = TrainingResult | TrainingError

@@ -1,0 +1,516 @@
+"""GloGNN and GloGNN++ with the conventions of scikit-learn."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from torch import Tensor
+from torch_geometric.data import Data
+
+from glognn.data.convert import is_graph, to_edges, to_features, to_graph
+from glognn.data.labels import Array, encode, find_classes, label_array, missing
+from glognn.data.npz import read_npz, write_npz
+from glognn.data.splits import IntArray, validation_part
+from glognn.data.statistics import measure
+from glognn.errors import InputError
+from glognn.experiments.environment import versions
+from glognn.experiments.folder import load_model, save_model
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
+from glognn.report.card import model_card
+from glognn.storage import locked, write_json, write_text
+from glognn.training.config import TrainingConfig
+from glognn.training.devices import DTYPES
+from glognn.training.loop import train
+from glognn.training.new_nodes import KnownNodes
+from glognn.training.predict import predict
+from glognn.training.threshold import check_threshold, choose_threshold
+
+SCHEMA_VERSION = 1
+RECORD, CARD = "estimator.json", "README.md"
+MODELS = ("glognn++", "glognn")
+FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "unlabelled", "homophily", "fingerprint")
+
+
+class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classes of the nodes of a graph, by GloGNN++ or GloGNN.
+
+    There are three ways to say what the nodes are::
+
+        GloGNNClassifier().fit(data)                          # a PyTorch Geometric Data or a NetworkX graph
+        GloGNNClassifier().fit(X, y, adjacency=A)             # arrays; y is -1, None, nan or "" where it is unknown
+        GloGNNClassifier(graph=data).fit(nodes, y[nodes])     # node numbers, for cross-validation
+
+    The masks of a ``Data`` decide which nodes train and validate; otherwise ``validation_fraction`` of the labelled
+    nodes is drawn for validation. With ``graph`` the labels and masks of that graph are never read. Without any graph
+    there are no edges: the adjacency is then left out of the initial embedding (alpha counts as 0).
+
+    ``predict``, ``predict_proba`` and ``score`` take node numbers (or the training data itself, or nothing for all
+    nodes) for nodes of the training graph, and features with ``edges`` for new nodes, see :meth:`predict_proba`.
+
+    Args:
+        model: ``"glognn++"`` or ``"glognn"``.
+        graph: The graph whose node numbers ``fit`` and ``predict`` are then given.
+        validation_fraction: Share of the labelled nodes that stop and select the training, where no mask says so.
+        split: Which column of masks with several.
+        random_state: Seed of initial weights, dropout and the validation nodes.
+        coefficient: Of GloGNN++ alone.
+        class_weight: ``None`` or ``"balanced"``.
+        threshold: ``None``, or ``"validation"`` with two classes.
+
+    The other settings are those of :class:`~glognn.models.glognn.GloGNNPlusPlus`,
+    :class:`~glognn.training.config.TrainingConfig` and :class:`~glognn.graph.config.GraphConfig`.
+
+    Attributes:
+        classes_: The classes, sorted.
+        transduction_: The predicted class of every node of the training graph.
+        model_: The trained model.
+        data_: The training graph, with classes numbered and the nodes that trained and validated as masks.
+        scores_: The metric on training and validation nodes, and the epoch selected.
+        threshold_: Probability from which on the second of two classes is predicted, or ``None``.
+        n_features_in_: Number of features.
+        n_iter_: Epochs trained.
+    """
+
+    def __init__(
+        self,
+        model: str = "glognn++",
+        *,
+        graph: Any = None,
+        num_layers: int = GloGNNPlusPlusConfig.num_layers,
+        num_hops: int = GloGNNPlusPlusConfig.num_hops,
+        alpha: float = GloGNNPlusPlusConfig.alpha,
+        beta1: float = GloGNNPlusPlusConfig.beta1,
+        beta2: float = GloGNNPlusPlusConfig.beta2,
+        gamma: float = GloGNNPlusPlusConfig.gamma,
+        normalization: str = GloGNNPlusPlusConfig.normalization,
+        hidden_channels: int = GloGNNPlusPlusConfig.hidden_channels,
+        num_encoder_layers: int = GloGNNPlusPlusConfig.num_encoder_layers,
+        fusion: str = GloGNNPlusPlusConfig.fusion,
+        dropout: float = GloGNNPlusPlusConfig.dropout,
+        coefficient: str = GloGNNPlusPlusConfig.coefficient,
+        epochs: int = TrainingConfig.epochs,
+        optimizer: str = TrainingConfig.optimizer,
+        learning_rate: float = TrainingConfig.learning_rate,
+        weight_decay: float = TrainingConfig.weight_decay,
+        early_stopping: str = TrainingConfig.early_stopping,
+        patience: int = TrainingConfig.patience,
+        selection: str = TrainingConfig.selection,
+        metric: str = TrainingConfig.metric,
+        class_weight: str | None = None,
+        threshold: str | None = None,
+        dtype: str = TrainingConfig.dtype,
+        device: str = TrainingConfig.device,
+        threads: int = TrainingConfig.threads,
+        directed: bool = GraphConfig.directed,
+        self_loops: str = GraphConfig.self_loops,
+        feature_normalization: str = GraphConfig.feature_normalization,
+        validation_fraction: float = 0.2,
+        split: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.model = model
+        self.graph = graph
+        self.num_layers = num_layers
+        self.num_hops = num_hops
+        self.alpha = alpha
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.gamma = gamma
+        self.normalization = normalization
+        self.hidden_channels = hidden_channels
+        self.num_encoder_layers = num_encoder_layers
+        self.fusion = fusion
+        self.dropout = dropout
+        self.coefficient = coefficient
+        self.epochs = epochs
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.early_stopping = early_stopping
+        self.patience = patience
+        self.selection = selection
+        self.metric = metric
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.dtype = dtype
+        self.device = device
+        self.threads = threads
+        self.directed = directed
+        self.self_loops = self_loops
+        self.feature_normalization = feature_normalization
+        self.validation_fraction = validation_fraction
+        self.split = split
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
+        """Train on a graph.
+
+        Args:
+            X: A ``Data`` or NetworkX graph; or features, nodes x features (NumPy, SciPy sparse, pandas; ``None`` for
+                none, with alpha = 1); or, with the parameter ``graph``, the numbers of the labelled nodes.
+            y: Labels of the rows of X, of any type; unknown where -1, ``None``, nan or empty. For a graph, its own.
+            adjacency: The edges between the rows of X: a square matrix, a list of edges of shape (2, edges), a NetworkX
+                graph or a ``Data``.
+        """
+        if adjacency is not None and (self.graph is not None or is_graph(X)):
+            raise InputError("The 'adjacency' parameter of fit goes with an array of features. Got a graph besides it.")
+        self.__dict__.pop("feature_names_in_", None)
+        if self.graph is not None:
+            return self._fit_nodes(X, y)
+        if is_graph(X):
+            return self._fit_graph(to_graph(X), y)
+        data = Data()
+        if X is not None:
+            X = validate_data(self, X, accept_sparse=True, dtype=[np.float64, np.float32])
+            data.x = to_features(X)
+        elif adjacency is None:
+            raise InputError("The 'X' parameter of fit must be features when there is no graph. Got None instead.")
+        codes = self._encode(y)
+        if X is not None:
+            check_consistent_length(X, codes)
+        data.num_nodes = codes.size
+        if adjacency is not None:
+            data.edge_index, weight = to_edges(adjacency, codes.size)
+            if weight is not None:
+                data.edge_weight = weight
+        return self._fit(data, codes, np.flatnonzero(codes >= 0), None, has_graph=adjacency is not None)
+
+    def _encode(self, y: Any) -> IntArray:
+        values = label_array(y)
+        self.classes_ = find_classes(values)
+        return encode(values, self.classes_)
+
+    def _fit_nodes(self, X: Any, y: Any) -> Self:
+        data = to_graph(self.graph)
+        nodes, known = _nodes(X, int(data.num_nodes)), self._encode(y)
+        check_consistent_length(nodes, known)
+        codes = np.full(int(data.num_nodes), -1, dtype=np.int64)
+        codes[nodes] = known
+        if (codes[nodes] != known).any():
+            node = int(nodes[np.argmax(codes[nodes] != known)])
+            raise InputError(f"The nodes to fit must have one label each. Got two for node {node} instead.")
+        return self._fit(data, codes, np.flatnonzero(codes >= 0), None, has_graph=True)
+
+    def _fit_graph(self, data: Data, y: Any) -> Self:
+        values = label_array(getattr(data, "y", None) if y is None else y)
+        check_consistent_length(values, np.empty(data.num_nodes))
+        train, val = self._mask(data, "train"), self._mask(data, "val")
+        if train is None:
+            train = np.ones(values.size, dtype=bool) if val is None else ~val
+        self.classes_ = find_classes(values[train if val is None else train | val])
+        codes = encode(values, self.classes_)
+        labelled = codes >= 0
+        chosen = None if val is None else np.flatnonzero(labelled & val)
+        return self._fit(data, codes, np.flatnonzero(labelled & train), chosen, has_graph=True)
+
+    def _mask(self, data: Data, name: str) -> npt.NDArray[np.bool_] | None:
+        mask = getattr(data, f"{name}_mask", None)
+        if mask is None:
+            return None
+        columns = mask.view(mask.shape[0], -1).cpu().numpy().astype(bool)
+        if not 0 <= self.split < columns.shape[1]:
+            raise self._error("split", f"in the range [0, {columns.shape[1] - 1}]")
+        found: npt.NDArray[np.bool_] = columns[:, self.split]
+        return found
+
+    def _error(self, name: str, allowed: str) -> InputError:
+        return InputError(
+            f"The '{name}' parameter of GloGNNClassifier must be {allowed}. Got {getattr(self, name)!r} instead."
+        )
+
+    def _configs(self, *, has_edges: bool) -> tuple[ModelConfig, TrainingConfig, GraphConfig]:
+        if self.model not in MODELS:
+            raise self._error("model", f"one of {', '.join(map(repr, MODELS))}")
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        given |= {name: given[name] or "none" for name in ("class_weight", "threshold")}
+        given["seed"] = int(_seed(self.random_state))
+        if not has_edges:
+            given["alpha"] = 0.0
+
+        def pick(config: type[Any]) -> Any:
+            return config.from_mapping({name: given[name] for name in config.names() if name in given})
+
+        return pick(find_model(self.model)), pick(TrainingConfig), pick(GraphConfig)
+
+    def _fit(self, data: Data, codes: IntArray, nodes: IntArray, val: IntArray | None, *, has_graph: bool) -> Self:
+        """Train on ``nodes``, of which a part validates unless ``val`` is given."""
+        if not nodes.size or self.classes_.size < 2:
+            found = "no label" if not nodes.size else "1 class"
+            raise InputError(f"GloGNNClassifier must be given labels of at least 2 classes. Got {found} instead.")
+        edges = torch.empty(2, 0, dtype=torch.int64) if data.edge_index is None else data.edge_index
+        model_config, training, graph_config = self._configs(has_edges=edges.numel() > 0 or data.x is None)
+        if val is None:
+            fraction = _plain(self.validation_fraction)
+            if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction < 1:
+                raise self._error("validation_fraction", "a number in the range (0.0, 1.0)")
+            val = validation_part(codes, nodes, fraction, training.seed)
+            nodes = np.setdiff1d(nodes, val)
+        used = Data(x=data.x, edge_index=edges, num_nodes=data.num_nodes)
+        if getattr(data, "edge_weight", None) is not None:
+            used.edge_weight = data.edge_weight
+        sets = {"train": nodes, "val": val, "test": np.empty(0, dtype=np.int64)}
+        for name, members in sets.items():
+            used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)
+            used[f"{name}_mask"][torch.from_numpy(members)] = True
+        used.y = torch.from_numpy(np.where(np.isin(np.arange(codes.size), np.concatenate([nodes, val])), codes, -1))
+        graph = Graph.from_data(used, graph_config, dtype=DTYPES[training.dtype])
+        # training asks for test nodes, and there are none here
+        graph = replace(graph, masks=dict(graph.masks) | {"test": graph.masks["val"]})
+        check_threshold(graph, training)
+        with torch.random.fork_rng([]):
+            torch.manual_seed(training.seed)
+            model = model_config.model_class().for_graph(graph, model_config)
+        result = train(model, graph, config=training)
+        self.data_, self.model_ = used, model
+        self.n_iter_ = result.last.epoch
+        selected = result.selected
+        self.scores_ = {
+            "metric": training.metric,
+            "train": selected.train,
+            "val": selected.val,
+            "epoch": selected.epoch,
+            "engine": result.engine,
+        }
+        self.threshold_ = choose_threshold(model, graph, 0, training)
+        self._seed_used, self._has_graph = training.seed, has_graph
+        self.n_features_in_ = graph.num_features
+        self._remember(graph_config)
+        return self
+
+    def _remember(self, config: GraphConfig) -> None:
+        """Keep what predictions need: the scores of known nodes, and their frozen state for new ones."""
+        self._known = KnownNodes(self.model_, self.data_, config)
+        self._probabilities = _numpy(predict(self.model_, self._known.graph))
+        self.transduction_ = self._decide(self._probabilities)
+
+    def predict_proba(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
+        """Probabilities of the classes, in the order of ``classes_``.
+
+        Nodes of the training graph, n in number, are named by their numbers, or all of them by the graph or features
+        given to ``fit``, or by nothing. New nodes come with features and edges, or as a ``Data`` with both: known nodes
+        are 0 to n-1 in the edges, the rows of X are n, n+1, ... The model is not trained again, and known nodes do not
+        notice new ones. ``fit`` without a graph needs no edges here.
+
+        Args:
+            X: See above.
+            edges: Edges from or to new nodes, of shape (2, edges); an empty array when there are none.
+            edge_weight: A weight for each of the edges.
+        """
+        check_is_fitted(self)
+        if edges is None and edge_weight is not None:
+            raise InputError("The 'edge_weight' parameter of predict goes with edges. Got no edges besides it.")
+        if X is None and edges is None:
+            return self._probabilities.copy()
+        if is_graph(X):
+            data = to_graph(X)
+            known = self._is_known(data.x, data.edge_index)
+            return self._probabilities.copy() if known else self._new(data)
+        if edges is None and self._has_graph and (self.graph is not None or np.ndim(X) == 1):
+            found: Array = self._probabilities[_nodes(X, self.data_.num_nodes)]
+            return found
+        new = Data()
+        if X is not None:
+            X = validate_data(self, X, accept_sparse=True, dtype=[np.float64, np.float32], reset=False)
+            new.x = to_features(X)
+            if edges is None and self._is_known(new.x, self.data_.edge_index):
+                return self._probabilities.copy()
+        if edges is None and self._has_graph:
+            raise InputError(
+                "The 'edges' parameter of predict must be given for new nodes of a graph, of shape (2, 0) if there are "
+                "none. Got None instead. (Nodes of the training graph are named by their numbers.)"
+            )
+        if edges is not None:
+            new.edge_index = _edge_list(edges)
+            if X is None:
+                largest = int(new.edge_index.max()) if new.edge_index.numel() else -1
+                new.num_nodes = max(largest + 1 - self.data_.num_nodes, 0)
+        if edge_weight is not None:
+            new.edge_weight = torch.as_tensor(np.asarray(edge_weight, dtype=np.float64))
+        return self._new(new)
+
+    def _is_known(self, x: Tensor | None, edge_index: Tensor | None) -> bool:
+        """Whether features and edges are those of the training graph."""
+        known = self.data_
+        if x is None or known.x is None:
+            return x is known.x and _equal(edge_index, known.edge_index)
+        return _equal(x, known.x) and _equal(edge_index, known.edge_index)
+
+    def _new(self, new: Data) -> Array:
+        return _numpy(self._known.logits(new).softmax(dim=1))
+
+    def predict(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
+        """The class of each node; see :meth:`predict_proba` for what to give."""
+        return self._decide(self.predict_proba(X, edges=edges, edge_weight=edge_weight))
+
+    def _decide(self, probabilities: Array) -> Array:
+        codes = probabilities.argmax(axis=1)
+        if self.threshold_ is not None:
+            codes = (probabilities[:, 1] >= self.threshold_).astype(np.int64)
+        found: Array = self.classes_[codes]
+        return found
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy. A ``Data`` is judged by its own labels, on its test nodes if it has a mask for them."""
+        if y is None and is_graph(X):
+            data = to_graph(X)
+            truth, mask = encode(label_array(data.y), self.classes_), self._mask(data, "test")
+            chosen = ~missing(label_array(data.y)) if mask is None else ~missing(label_array(data.y)) & mask
+            right = truth[chosen] == encode(self.predict(data), self.classes_)[chosen]
+            return float(np.average(right, weights=sample_weight))
+        return float(super().score(X, y, sample_weight))
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted classifier with its training graph and a model card, as safetensors, npz and JSON.
+
+        The record that names the other files is replaced last, so a kill at any moment leaves the folder as it was
+        before or as it is after.
+        """
+        check_is_fitted(self)
+        folder = Path(folder)
+        try:
+            with locked(folder):
+                self._save(folder)
+        except OSError as error:
+            raise InputError(f"The folder '{folder}' cannot be written: {error.strerror}.") from None
+
+    def _save(self, folder: Path) -> None:
+        saved = self._saved_params()
+        statistics = {name: value for name, value in measure(self.data_).record().items() if name in FACTS}
+        content = [saved, self._probabilities.tolist(), statistics["fingerprint"], versions()]
+        name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+        files = {"model": f"model-{name}.safetensors", "graph": f"graph-{name}.npz"}
+        record = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": type(self).__name__,
+            "files": files,
+            "params": saved,
+            "has_graph_param": self.graph is not None,
+            "has_graph": self._has_graph,
+            "seed": self._seed_used,
+            "classes": _saved_classes(self.classes_),
+            "feature_names": [str(each) for each in getattr(self, "feature_names_in_", [])],
+            "num_features": self.n_features_in_,
+            "epochs": self.n_iter_,
+            "scores": self.scores_,
+            "threshold": self.threshold_,
+            "data": statistics,
+            "versions": versions(),
+        }
+        save_model(folder / files["model"], self.model_)
+        write_npz(self.data_, folder / files["graph"])
+        write_json(folder / RECORD, record)
+        write_text(folder / CARD, model_card(record))
+        for old in [*folder.glob("model-*.safetensors"), *folder.glob("graph-*.npz")]:
+            if old.name not in files.values():
+                old.unlink()
+
+    def _saved_params(self) -> dict[str, Any]:
+        params = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != "graph"}
+        return params | {"random_state": self._seed_used}
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """What :meth:`save` wrote; ready to predict its own nodes and new ones, on the CPU."""
+        folder = Path(folder)
+        try:
+            record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"'{folder}' holds no readable {RECORD} of a saved classifier: {error}.") from None
+        version = record.get("schema_version") if isinstance(record, dict) else None
+        if version != SCHEMA_VERSION:
+            made = record.get("versions", {}).get("glognn", "?") if isinstance(record, dict) else "?"
+            raise InputError(
+                f"schema_version of '{folder}' must be {SCHEMA_VERSION}. Got {version!r} instead: load it with glognn "
+                f"{made}, which wrote it, or fit and save again."
+            )
+        try:
+            return cls._restore(folder, record)
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{RECORD} of '{folder}' is incomplete ({error}): save the classifier again.") from None
+
+    @classmethod
+    def _restore(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        model, data = load_model(folder / record["files"]["model"]), read_npz(folder / record["files"]["graph"])
+        for name in ("train_mask", "val_mask", "test_mask"):
+            data[name] = data[name].view(-1)
+        found = cls(**record["params"], graph=data if record["has_graph_param"] else None)
+        found.data_, found.model_ = data, model
+        found.classes_ = np.array(record["classes"]["values"], dtype=record["classes"]["dtype"])
+        found.n_features_in_, found.n_iter_ = record["num_features"], record["epochs"]
+        found.scores_, found.threshold_ = record["scores"], record["threshold"]
+        found._seed_used, found._has_graph = record["seed"], record["has_graph"]
+        if record["feature_names"]:
+            found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+        found._remember(found._configs(has_edges=True)[2])
+        return found
+
+
+def _nodes(given: Any, num_nodes: int) -> IntArray:
+    nodes = np.asarray(given)
+    nodes = nodes.reshape(-1) if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
+    if nodes.ndim != 1 or (nodes.dtype.kind not in "iu" and nodes.size):
+        raise InputError(
+            f"Nodes of a graph must be a list of whole numbers. Got {nodes.dtype} of shape {nodes.shape} instead."
+        )
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < num_nodes:
+        wrong = nodes[(nodes < 0) | (nodes >= num_nodes)][0]
+        raise InputError(f"The nodes must be in the range [0, {num_nodes - 1}]. Got {wrong} instead.")
+    return nodes.astype(np.int64)
+
+
+def _edge_list(edges: Any) -> Tensor:
+    found = edges.detach().cpu().numpy() if isinstance(edges, Tensor) else np.asarray(edges)
+    if found.ndim != 2 or found.shape[0] != 2 or (found.dtype.kind not in "iu" and found.size):
+        raise InputError(
+            f"The 'edges' parameter of predict must be integers of shape (2, edges). "
+            f"Got {found.dtype} of shape {found.shape} instead."
+        )
+    return torch.from_numpy(found.astype(np.int64))
+
+
+def _equal(first: Tensor | None, second: Tensor | None) -> bool:
+    if first is None or second is None or first.shape != second.shape or first.layout != second.layout:
+        return first is second
+    if first.layout == torch.strided:
+        return torch.equal(first, second.to(first.dtype))
+    first, second = first.to_sparse_csr(), second.to_sparse_csr()
+    parts = ("crow_indices", "col_indices", "values")
+    return all(torch.equal(getattr(first, part)(), getattr(second, part)()) for part in parts)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers, of which grids of settings are made, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _seed(random_state: Any) -> int:
+    value = _plain(random_state)
+    return value if isinstance(value, int) else int(check_random_state(value).randint(2**31 - 1))
+
+
+def _numpy(tensor: Tensor) -> Array:
+    return tensor.detach().cpu().double().numpy()
+
+
+def _saved_classes(classes: Array) -> Mapping[str, Any]:
+    if classes.dtype.kind not in "iufbUO" or not all(isinstance(each, str | int | float) for each in classes.tolist()):
+        raise InputError(f"Classes must be text, numbers or truth values to be saved. Got {classes.dtype} instead.")
+    return {"dtype": classes.dtype.str if classes.dtype.kind != "O" else "object", "values": classes.tolist()}
