@@ -62,7 +62,7 @@ def command(
     from rich.console import Console
 
     from glognn.data.table_graph import find_nodes
-    from glognn.data.tables import column_names, read_table, table_format, write_table
+    from glognn.data.tables import check_header, column_names, find_column, read_table, table_format, write_table
     from glognn.experiments.predictions import choose_run
 
     table_format(out)
@@ -87,10 +87,10 @@ def command(
         found, _ = chosen.predict(data_mirror)
     if ids is not None:
         names = column_names(ids)
-        column = found.id_column if found.id_column in names else names[0]
-        wanted = find_nodes(
-            read_table(ids, [column], text=[column])[column], found.ids, f"column '{column}' of '{ids}'"
-        )
+        column = find_column(ids, names, found.id_column if found.id_column in names else None, 0, "--ids")
+        check_header(ids, column, found.ids)
+        listed = read_table(ids, [column], text=[column])[column]
+        wanted = find_nodes(listed, found.ids, f"column '{column}' of '{ids}'")
     table = found.table(wanted)
     try:
         write_table(table, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -110,12 +111,14 @@ def make_graph(options: TableOptions, folder: Path, *, quiet: bool) -> str:
     """Read tables, say what they hold, and write the graph made of them into a run folder; its path."""
     from rich.console import Console
 
-    from glognn.data.table_graph import read_tables
+    from glognn.data.table_graph import Tables, read_tables
     from glognn.experiments.layout import CONFIG
 
     if (folder / CONFIG).exists():
         raise InputError(f"'{folder}' already holds a run: choose another --out, or go on with --resume {folder}.")
     tables, data = read_tables(options)
+    if (folder / "tune").is_dir() and Tables.load(folder).read != json.loads(json.dumps(tables.read)):
+        raise InputError(f"'{folder}' holds a search on other tables or columns: choose another --out.")
     path = tables.save(folder, data)
     if not quiet:
         _describe(Console(), tables, options)
@@ -153,7 +156,8 @@ def _describe(console: Console, tables: Tables, options: TableOptions) -> None:
     named = ", ".join(f"{name} {size:,} ({100 * size / total:.1f} %)" for size, name in balance[:_SHOWN])
     console.out(
         f"'{tables.label_column}': {named}{' ...' if len(balance) > _SHOWN else ''}; "
-        f"{read['unlabelled']:,} without a label, to be predicted\n",
+        f"{read['unlabelled']:,} without a label, to be predicted\n"
+        f"sets: {read['splits']}\n",
         highlight=False,
     )
 

@@ -16,12 +16,14 @@ import numpy as np
 
 from glognn.data.classes import Classes
 from glognn.data.encoding import RARE_SHARE, Encoding
+from glognn.data.fetch import file_sha256
 from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.tables import (
     Edges,
     IntArray,
     Table,
     Values,
+    check_header,
     column_names,
     find_column,
     name_some,
@@ -255,6 +257,7 @@ def _facts(
     given = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(options).items()}
     return {
         "options": given,
+        "files": {str(path): file_sha256(path) for path in (options.nodes, options.edges)},
         "nodes": table.num_rows,
         "edges": int(edges.index.shape[1]) + edges.unknown,
         "unknown_edges_dropped": edges.unknown,
@@ -269,6 +272,7 @@ def read_labels(tables_ids: Values, classes: Classes, path: Path, id: str, label
     """Places of nodes and their classes from a table of truth; rows without a label are left out."""
     text = [id, label] if classes.kind == "text" else [id]
     table = read_table(path, [id, label], text=text)
+    check_header(path, id, tables_ids)
     found = find_nodes(table[id], tables_ids, f"column '{id}' of '{path}'")
     y = classes.numbers(table[label], f"column '{label}' of '{path}'")
     if not (y >= 0).any():

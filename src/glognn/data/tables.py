@@ -78,7 +78,7 @@ def _csv_options(kind: str, types: Mapping[str, Any], columns: Sequence[str] | N
 
 
 def column_names(path: Path) -> list[str]:
-    """The columns of a table, each named once."""
+    """The columns of a table, each named once; those without a name are numbers of rows, and left out."""
     from pyarrow import csv, ipc, parquet
 
     kind, _ = table_format(path)
@@ -95,7 +95,15 @@ def column_names(path: Path) -> list[str]:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(f"The columns of '{path}' must have different names. Got '{repeated[0]}' more than once.")
-    return names
+    return [name for name in names if name.strip()]
+
+
+def check_header(path: Path, column: str, ids: Values) -> None:
+    """Refuse a table without a header line, whose first row would be lost as names of columns."""
+    import pyarrow as pa
+
+    if positions(pa.array([column]), ids)[0] >= 0:
+        raise InputError(f"The first line of '{path}' must name its columns. Got the id '{column}' instead.")
 
 
 def find_column(path: Path, names: Sequence[str], wanted: str | None, place: int, option: str) -> str:
@@ -293,6 +301,8 @@ def read_edges(
     second = find_column(path, names, target, 0 if names.index(first) else 1, "--target")
     if first == second:
         raise InputError(f"--source and --target must be two columns. Got '{first}' for both.")
+    if source is None:
+        check_header(path, first, ids)
     wanted = [first, second]
     if weight is not None:
         wanted.append(find_column(path, names, weight, 2, "--edge-weight"))

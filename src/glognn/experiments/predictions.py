@@ -55,6 +55,8 @@ class FinishedRun:
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, LoadedGraph]:
         """Predictions for all nodes of the graph."""
         loaded = load_graph(self.config, mirror)
+        if loaded.facts["fingerprint"] != self.report["data"]["fingerprint"]:
+            raise InputError(f"The graph '{self.config.dataset}' is not the one that '{self.folder}' was trained on.")
         model = load_model(self.folder).to(resolve_device(device))
         probabilities = predict(model, loaded.graph).double().cpu().numpy()
         if self.tables is not None:
