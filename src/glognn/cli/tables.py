@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,7 +116,7 @@ def make_graph(options: TableOptions, folder: Path, *, quiet: bool) -> str:
     if (folder / CONFIG).exists():
         raise InputError(f"'{folder}' already holds a run: choose another --out, or go on with --resume {folder}.")
     tables, data = read_tables(options)
-    if (folder / "tune").is_dir() and Tables.load(folder).read != json.loads(json.dumps(tables.read)):
+    if (folder / "tune").is_dir() and Tables.load(folder).read != tables.read:
         raise InputError(f"'{folder}' holds a search on other tables or columns: choose another --out.")
     path = tables.save(folder, data)
     if not quiet:

@@ -254,7 +254,10 @@ def _facts(
     edges: Edges,
     origin: str,
 ) -> dict[str, Any]:
-    given = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(options).items()}
+    given: dict[str, Any] = {
+        name: str(each) if isinstance(each, Path) else each for name, each in asdict(options).items()
+    }
+    given |= {"drop_columns": list(options.drop_columns), "category_columns": list(options.category_columns)}
     return {
         "options": given,
         "files": {str(path): file_sha256(path) for path in (options.nodes, options.edges)},
