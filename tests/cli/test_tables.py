@@ -252,7 +252,8 @@ def test_a_thousand_classes_and_a_hub(glognn: Run, tmp_path: Path) -> None:
     assert glognn("train", *arguments, "--quiet", "--out", "run")[0] == 0
     assert glognn("predict", "run", "--out", "all.parquet")[0] == 0
     assert pd.read_parquet("all.parquet").shape == (count, 1003)
-    assert glognn("evaluate", "run")[0] == 0
+    nodes[["id", "y"]].iloc[:20].to_csv("truth.csv", index=False)
+    assert glognn("evaluate", "run", "--labels", "truth.csv")[0] == 0
 
 
 def edit(name: str, change: Callable[[pd.DataFrame], object]) -> Callable[[], None]:
@@ -330,7 +331,7 @@ BAD_TRAINING: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "a negative weight": (edit("edges.csv", column("times", -1)), ["--edge-weight", "times"], "Got -1.0 in row 1"),
     "an endless weight": (edit("edges.csv", column("times", np.inf)), ["--edge-weight", "times"], "Got inf in row 1"),
     "no weight": (edit("edges.csv", column("times", [1] * 159 + [None])), ["--edge-weight", "times"], "in row 160"),
-    "weights are ends": (nothing, ["--edge-weight", "from"], "must be numbers"),
+    "weights are ends": (nothing, ["--edge-weight", "from"], "other than the edges' ends"),
     "unknown word for unknown": (nothing, ["--unknown-edges", "keep"], "one of error, drop"),
     "all edges unknown": (put("edges.csv", "a,b\nx,y\n"), ["--unknown-edges", "drop"], "are these the same ids?"),
     "no labels": (edit("nodes.csv", column("fraud", None)), [], "no label at all"),
@@ -362,6 +363,9 @@ BAD_TRAINING: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "a share of words": (nothing, ["--rare-share", "few"], "--rare-share"),
     "no parquet": (put("nodes.parquet", "PAR1 not really"), PARQUET, "cannot be read"),
     "no feather": (put("nodes.feather", "who,fraud\na,yes\n"), ["--nodes", "nodes.feather"], "cannot be read"),
+    "no header of edges": (
+        lambda: Path("edges.csv").write_text(Path("edges.csv").read_text().split("\n", 1)[1]), [], "must name its"
+    ),
     "half a gzip": (put("nodes.csv.gz", b"\x1f\x8b\x08\x00\x00\x00"), ["--nodes", "nodes.csv.gz"], "cannot be read"),
     "one node": (edit("nodes.csv", lambda f: f.iloc[:1]), ["--unknown-edges", "drop"], "at least 2 classes"),
     "no features": (edit("nodes.csv", lambda f: f[["who", "fraud"]]), [], "must be 1.0 for a graph without features"),
@@ -389,6 +393,16 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "unwritable": (nothing, ["run", "--out", "nodes.csv/p.csv"], "cannot be written"),
     "no ids file": (nothing, ["run", "--out", "p.csv", "--ids", "ids.csv"], "no table 'ids.csv'"),
     "unknown id": (put("ids.csv", "who\nme\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "1 others: 'me'"),
+    "no header of ids": (
+        lambda: pd.read_csv("nodes.csv")["who"].to_csv("ids.csv", header=False, index=False),
+        ["run", "--out", "p.csv", "--ids", "ids.csv"],
+        "must name its columns",
+    ),
+    "another graph": (
+        lambda: write_npz(make_data(), Path("run/graph.npz")),
+        ["run", "--out", "p.csv"],
+        "not the one that 'run' was trained on",
+    ),
     "no id": (put("ids.csv", "who\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "must have rows"),
     "edges alone": (nothing, ["run", "--out", "p.csv", "--edges", "edges.csv"], "with --nodes FILE"),
     "ids and nodes": (nothing, ["run", "--out", "p.csv", "--ids", "a.csv", "--nodes", "b.csv"], "Leave out one"),

@@ -306,6 +306,8 @@ def read_edges(
     wanted = [first, second]
     if weight is not None:
         wanted.append(find_column(path, names, weight, 2, "--edge-weight"))
+        if weight in wanted[:2]:
+            raise InputError(f"--edge-weight must be a column other than the edges' ends. Got '{weight}' instead.")
     table = _read_ends(path, wanted, ids)
     ends = [positions(read_ids(table[name], f"column '{name}' of '{path}'"), ids) for name in wanted[:2]]
     weights = None if weight is None else _weights(table[weight], path, weight)
