@@ -59,6 +59,14 @@ def test_ids_of_the_two_tables_may_be_stored_differently(tmp_path: Path) -> None
     assert read_edges(tmp_path / "edges.feather", pa.array(["1", "x"])).index.tolist() == [[1, 0], [0, 1]]
 
 
+def test_row_numbers_that_pandas_writes_are_no_columns(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [5, 6], "b": [6, 5]}, index=[1, 0])
+    frame.to_csv(tmp_path / "edges.csv")
+    frame.to_parquet(tmp_path / "edges.parquet")
+    for name in ("edges.csv", "edges.parquet"):
+        assert read_edges(tmp_path / name, pa.array([0, 1, 5, 6])).index.tolist() == [[2, 3], [3, 2]]
+
+
 def test_unknown_edges_are_counted_when_dropped(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("a,b,w\n1,2,0.5\n1,9,1\nx,1,2\n2,2,3\n")
     ids = pa.array([1, 2])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from glognn.experiments.config import RunConfig
 
 _PANEL = "Your own tables"
-_SHOWN = 20
+_SHOWN = 12
 _IMBALANCED, _RARE, _DENSE, _FEW_LABELS = 3.0, 0.1, 20.0, 20
 
 

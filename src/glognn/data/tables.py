@@ -6,6 +6,7 @@ numbers are ('7', not '007'), and text otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 """What stands for a missing value in the text files of nodes; in those of edges only nothing at all does."""
 UNKNOWN = ("error", "drop")
 _BLOCK = 1 << 24
+_NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
+"""What pandas calls the numbers of rows that it writes."""
 _NAMED = 3
 
 
@@ -78,7 +81,7 @@ def _csv_options(kind: str, types: Mapping[str, Any], columns: Sequence[str] | N
 
 
 def column_names(path: Path) -> list[str]:
-    """The columns of a table, each named once; those without a name are numbers of rows, and left out."""
+    """The columns of a table, each named once; those that are only the numbers of rows, nameless, are left out."""
     from pyarrow import csv, ipc, parquet
 
     kind, _ = table_format(path)
@@ -95,7 +98,7 @@ def column_names(path: Path) -> list[str]:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(f"The columns of '{path}' must have different names. Got '{repeated[0]}' more than once.")
-    return [name for name in names if name.strip()]
+    return [name for name in names if not _NAMELESS.fullmatch(name)]
 
 
 def check_header(path: Path, column: str, ids: Values) -> None:

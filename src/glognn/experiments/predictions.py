@@ -150,8 +150,8 @@ class Predictions:
         largest = np.partition(probabilities, -2, axis=1)[:, -2:]
         columns = {"prediction": self.classes.column(self.predicted[chosen])}
         for number, name in enumerate(self.classes.names):
-            columns[f"probability_{name}"] = pa.array(probabilities[:, number])
-        columns["margin"] = pa.array(largest[:, 1] - largest[:, 0])
+            columns[f"probability_{name}"] = pa.array(probabilities[:, number], pa.float32())
+        columns["margin"] = pa.array(largest[:, 1] - largest[:, 0], pa.float32())
         id_column = self.id_column if self.id_column not in columns else f"{self.id_column}_id"
         return pa.table({id_column: self.ids.take(pa.array(chosen)), **columns})
 
