@@ -134,9 +134,10 @@ class Predictions:
     @cached_property
     def predicted(self) -> IntArray:
         """The number of each node's predicted class."""
+        chosen: IntArray = np.argmax(self.probabilities, axis=1).astype(np.int64)
         if self.threshold is not None and len(self.classes) == 2:
-            return (self.probabilities[:, 1] >= self.threshold).astype(np.int64)
-        return np.argmax(self.probabilities, axis=1).astype(np.int64)
+            chosen = np.asarray(self.probabilities[:, 1] >= self.threshold, dtype=np.int64)
+        return chosen
 
     def table(self, nodes: IntArray | None = None) -> Table:
         """A row for each node, or for each of some: id, predicted class, a probability for each class, margin.
