@@ -168,7 +168,7 @@ CELLS = st.one_of(
 ROWS = st.lists(st.lists(CELLS, min_size=1, max_size=5), max_size=12)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     nodes=ROWS, edges=ROWS, damage=st.binary(max_size=6), place=st.integers(0, 200), separator=st.sampled_from(",\t;")
 )

@@ -275,7 +275,7 @@ def read_labels(tables_ids: Values, classes: Classes, path: Path, id: str, label
     """Places of nodes and their classes from a table of truth; rows without a label are left out."""
     text = [id, label] if classes.kind == "text" else [id]
     table = read_table(path, [id, label], text=text)
-    check_header(path, id, tables_ids)
+    check_header(path, [id], tables_ids)
     found = find_nodes(table[id], tables_ids, f"column '{id}' of '{path}'")
     y = classes.numbers(table[label], f"column '{label}' of '{path}'")
     if not (y >= 0).any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,11 @@ from glognn.errors import InputError
 from glognn.settings import suggest
 from glognn.storage import write_atomically
 
-IntArray = npt.NDArray[np.int64]
 Table = Any
 """A ``pyarrow.Table``; its columns are chunked arrays. pyarrow has no types of its own."""
 Values = Any
 
+IntArray = npt.NDArray[np.int64]
 FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -40,6 +41,8 @@ _BLOCK = 1 << 24
 _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _NAMED = 3
+_LONGEST, _SPARSEST, _AT_ONCE = 2**27, 128, 2**16
+"""Whole numbers are looked up, so many at once, in a table from the least to the largest unless that were too long."""
 
 
 def table_format(path: Path) -> tuple[str, bool]:
@@ -93,7 +96,8 @@ def column_names(path: Path) -> list[str]:
             with ipc.open_file(path) as reader:
                 names = reader.schema.names
         else:
-            with csv.open_csv(path, **_csv_options(kind, {}, None, True)) as reader:
+            options = _csv_options(kind, {}, None, True) | {"read_options": csv.ReadOptions(block_size=_BLOCK // 16)}
+            with csv.open_csv(path, **options) as reader:
                 names = reader.schema.names
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -101,12 +105,17 @@ def column_names(path: Path) -> list[str]:
     return [name for name in names if not _NAMELESS.fullmatch(name)]
 
 
-def check_header(path: Path, column: str, ids: Values) -> None:
-    """Refuse a table without a header line, whose first row would be lost as names of columns."""
+def check_header(path: Path, columns: Sequence[str], ids: Values) -> None:
+    """Refuse a text file without a header line, whose first row of ids would be lost as names of columns."""
     import pyarrow as pa
+    from pyarrow import compute as pc
 
-    if positions(pa.array([column]), ids)[0] >= 0:
-        raise InputError(f"The first line of '{path}' must name its columns. Got the id '{column}' instead.")
+    if table_format(path)[0] not in ("csv", "tsv"):
+        return
+    names = as_numbers(pa.chunked_array([pa.array(columns, pa.string())]))
+    if names.type == ids.type and all(pc.index(ids, name).as_py() >= 0 for name in names):
+        named = ", ".join(repr(column) for column in columns)
+        raise InputError(f"The first line of '{path}' must name its columns. Got ids instead: {named}.")
 
 
 def find_column(path: Path, names: Sequence[str], wanted: str | None, place: int, option: str) -> str:
@@ -259,14 +268,60 @@ def name_some(values: Values) -> str:
 def positions(values: Values, ids: Values) -> IntArray:
     """The place of each value among the ids, -1 for those that are not there."""
     import pyarrow as pa
+
+    values = pa.chunked_array([values]) if isinstance(values, pa.Array) else values
+    found: IntArray = _locate([values], ids)[0]
+    return found
+
+
+def _locate(columns: list[Values], ids: Values) -> IntArray:
+    """The place of each value of some columns among the ids, columns x rows, in as many threads as pay."""
+    import pyarrow as pa
     from pyarrow import compute as pc
 
-    if values.type != ids.type:
-        values = as_numbers(values)
-    if values.type != ids.type:
-        values, ids = values.cast(pa.string()), ids.cast(pa.string())
-    found: IntArray = pc.fill_null(pc.index_in(values, value_set=ids), -1).to_numpy()
+    columns = [column if column.type == ids.type else as_numbers(column) for column in columns]
+    if any(column.type != ids.type for column in columns):
+        columns, ids = [column.cast(pa.string()) for column in columns], ids.cast(pa.string())
+    found = np.empty((len(columns), len(columns[0])), dtype=np.int64)
+    low, places = _places(ids)
+
+    def look_up(side: int, start: int, values: Values) -> None:
+        if places is None:
+            found[side] = pc.fill_null(pc.index_in(values, value_set=ids), -1).to_numpy()
+            return
+        numbers = values.to_numpy()
+        for begin in range(0, len(numbers), _AT_ONCE):
+            offsets = numbers[begin : begin + _AT_ONCE] - low
+            outside = (offsets < 0) | (offsets >= len(places))
+            offsets[outside] = 0
+            there = places.take(offsets) - 1
+            there[outside] = -1
+            found[side, start + begin : start + begin + len(offsets)] = there
+
+    with ThreadPoolExecutor() as pool:
+        tasks = []
+        for side, column in enumerate(columns):
+            parts = [column] if places is None else column.chunks
+            starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+            tasks += [pool.submit(look_up, side, *each) for each in zip(starts, parts, strict=False)]
+        for task in tasks:
+            task.result()
     return found
+
+
+def _places(ids: Values) -> tuple[int, npt.NDArray[np.int32] | None]:
+    """The least id, and for each number from there to the largest its place plus one; nothing where too long."""
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    if not pa.types.is_int64(ids.type):
+        return 0, None
+    low, high = pc.min_max(ids).as_py().values()
+    if high - low >= min(_LONGEST, _SPARSEST * len(ids)):
+        return 0, None
+    places = np.zeros(high - low + 1, dtype=np.int32)
+    places[ids.to_numpy() - low] = np.arange(1, len(ids) + 1, dtype=np.int32)
+    return low, places
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,21 +359,19 @@ def read_edges(
     second = find_column(path, names, target, 0 if names.index(first) else 1, "--target")
     if first == second:
         raise InputError(f"--source and --target must be two columns. Got '{first}' for both.")
-    if source is None:
-        check_header(path, first, ids)
     wanted = [first, second]
+    check_header(path, wanted, ids)
     if weight is not None:
         wanted.append(find_column(path, names, weight, 2, "--edge-weight"))
         if weight in wanted[:2]:
             raise InputError(f"--edge-weight must be a column other than the edges' ends. Got '{weight}' instead.")
     table = _read_ends(path, wanted, ids)
-    ends = [positions(read_ids(table[name], f"column '{name}' of '{path}'"), ids) for name in wanted[:2]]
+    index = _locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in wanted[:2]], ids)
     weights = None if weight is None else _weights(table[weight], path, weight)
-    index = np.empty((2, table.num_rows), dtype=np.int64)
-    index[0], index[1] = ends
-    lost = (index < 0).any(axis=0)
-    count = int(lost.sum())
-    if count:
+    count = 0
+    if index.min() < 0:
+        lost = (index[0] < 0) | (index[1] < 0)
+        count = int(lost.sum())
         if unknown == "error":
             raise InputError(_unknown_ends(table, wanted, index, count, path))
         index = index[:, ~lost]
