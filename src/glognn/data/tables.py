@@ -294,9 +294,9 @@ def _locate(columns: list[Values], ids: Values) -> IntArray:
             offsets = numbers[begin : begin + _AT_ONCE] - low
             outside = (offsets < 0) | (offsets >= len(places))
             offsets[outside] = 0
-            there = places.take(offsets) - 1
+            there = found[side, start + begin : start + begin + len(offsets)]
+            there[:] = places.take(offsets)
             there[outside] = -1
-            found[side, start + begin : start + begin + len(offsets)] = there
 
     with ThreadPoolExecutor() as pool:
         tasks = []
@@ -310,7 +310,7 @@ def _locate(columns: list[Values], ids: Values) -> IntArray:
 
 
 def _places(ids: Values) -> tuple[int, npt.NDArray[np.int32] | None]:
-    """The least id, and for each number from there to the largest its place plus one; nothing where too long."""
+    """The least id, and for each number from there to the largest its place or -1; nothing where that is too long."""
     import pyarrow as pa
     from pyarrow import compute as pc
 
@@ -319,8 +319,8 @@ def _places(ids: Values) -> tuple[int, npt.NDArray[np.int32] | None]:
     low, high = pc.min_max(ids).as_py().values()
     if high - low >= min(_LONGEST, _SPARSEST * len(ids)):
         return 0, None
-    places = np.zeros(high - low + 1, dtype=np.int32)
-    places[ids.to_numpy() - low] = np.arange(1, len(ids) + 1, dtype=np.int32)
+    places = np.full(high - low + 1, -1, dtype=np.int32)  # zeros would be slower: memory page by page
+    places[ids.to_numpy() - low] = np.arange(len(ids), dtype=np.int32)
     return low, places
 
 
