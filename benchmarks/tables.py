@@ -103,7 +103,12 @@ def main() -> None:
             print(f"{kind}, {reader}: {times}, peak {each['peak_mib']:,.0f} MiB")
         print(f"{kind}: {found['ratio']:.2f} times pandas' time, file of {found['file_mib']:,.0f} MiB", flush=True)
     if options.out:
-        machine = {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version()}
+        machine: dict[str, Any] = {
+            "cores": os.cpu_count(),
+            "processor": platform.machine(),
+            "python": platform.python_version(),
+        }
+        machine["load"] = os.getloadavg()  # above the number of cores, others were at work too
         versions = {"pandas": pd.__version__, "pyarrow": pa.__version__}
         content = {"edges": options.edges, "nodes": options.nodes, "rounds": options.rounds, "results": results}
         options.out.write_text(json.dumps(content | {"machine": machine, "versions": versions}, indent=2) + "\n")
