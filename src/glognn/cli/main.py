@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, models, reproduce, runs, train, tune
+from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 
@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 _COMMANDS = {
     "train": train,
+    "predict": predict,
+    "evaluate": evaluate,
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,

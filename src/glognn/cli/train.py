@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glognn.cli.options import MIRROR, with_settings
+from glognn.cli.tables import advise, make_graph, table_options, with_tables
+from glognn.cli.tune import search_settings
+from glognn.data.layout import TABLES
 from glognn.data.sources import find_source
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.config import RunConfig, resolve
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 
 
 @with_settings
+@with_tables
 def command(
+    tables: dict[str, Any],
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -60,6 +65,12 @@ def command(
         Path | None,
         typer.Option("--resume", help="Go on with an interrupted run in this folder; takes no other settings."),
     ] = None,
+    tune: Annotated[
+        int | None,
+        typer.Option(
+            "--tune", min=1, help="First search settings in this many trials (see 'glognn tune'), then train."
+        ),
+    ] = None,
     data_mirror: MIRROR = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")] = False,
     **settings: Any,
@@ -79,20 +90,34 @@ def command(
 
       glognn train --dataset graph.npz --alpha 0.3 --num-hops 3 --splits 0 --out runs/mine
 
+      glognn train --edges edges.csv --nodes nodes.parquet --id user_id --label is_fraud --out runs/fraud
+
       glognn train --resume runs/mine
+
+    A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'.
     """
-    chosen = {"dataset": dataset, "model": model, "splits": splits, "config": config, "out": out}
+    chosen = {"dataset": dataset, "model": model, "splits": splits, "config": config, "out": out, "tune": tune}
     if resume is not None:
-        extra = [name for name, value in {**chosen, **settings}.items() if value]
+        extra = [name for name, value in {**chosen, **tables, **settings}.items() if value]
         if extra:
             raise InputError(
                 f"--resume takes its settings from the run folder. Leave out --{extra[0].replace('_', '-')}."
             )
         _train(None, resume, data_mirror, quiet)
         return
+    if tune and config is not None:
+        raise InputError("--tune searches for the settings that --config gives. Leave out one of them.")
+    if tables and dataset is not None:
+        raise InputError(f"--dataset names a graph, and so do your tables. Leave out --dataset {dataset}.")
+    options = table_options(tables) if tables else None
     configs = resolve(model or [], config, settings, dataset, splits)
-    label = find_source(configs[0].dataset).label
+    label = find_source(configs[0].dataset).label if options is None else options.nodes.name.partition(".")[0]
     folder = out or Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}"
+    if options is not None:
+        dataset = make_graph(options, folder, quiet=quiet)
+        configs = resolve(model or [], config, settings, dataset, splits)
+    if tune:
+        configs = [search_settings(folder / "tune", each, settings, tune, data_mirror) for each in configs]
     _train(configs, folder, data_mirror, quiet)
 
 
@@ -107,12 +132,12 @@ def _train(configs: list[RunConfig] | None, folder: Path, mirror: Path | None, q
         find_runs(folder)
         with held(folder):
             runs = find_runs(folder)
-            _run(console, folder, runs, _graphs([config for _, config in runs], mirror), quiet)
+            _run(console, folder, runs, _graphs([config for _, config in runs], mirror), quiet=quiet, new=False)
         return
     check_free(folder)
     graphs = _graphs(configs, mirror)
     with held(folder):
-        _run(console, folder, start_runs(folder, configs), graphs, quiet)
+        _run(console, folder, start_runs(folder, configs), graphs, quiet=quiet, new=True)
 
 
 def _graphs(planned: list[RunConfig], mirror: Path | None) -> list[LoadedGraph]:
@@ -135,7 +160,13 @@ def _graphs(planned: list[RunConfig], mirror: Path | None) -> list[LoadedGraph]:
 
 
 def _run(
-    console: Console, folder: Path, runs: list[tuple[Path, RunConfig]], graphs: list[LoadedGraph], quiet: bool
+    console: Console,
+    folder: Path,
+    runs: list[tuple[Path, RunConfig]],
+    graphs: list[LoadedGraph],
+    *,
+    quiet: bool,
+    new: bool,
 ) -> None:
     from glognn.cli.progress import TrainingProgress
     from glognn.experiments.config import parse_splits
@@ -145,6 +176,8 @@ def _run(
 
     if not quiet:
         _describe(console, graphs[0])
+        if new and (folder / TABLES).is_file():
+            advise(console, folder, graphs[0].facts, runs[0][1])
     pairs = list(zip(runs, graphs, strict=True))
     total = sum(len(parse_splits(each.splits, graph.graph.num_splits)) for (_, each), graph in pairs)
     reports: list[Report] = []

@@ -11,9 +11,9 @@ import typer
 from glognn.cli.options import MIRROR, with_settings
 from glognn.data.sources import find_source
 from glognn.errors import GloGNNError, InputError
-from glognn.experiments.config import resolve
+from glognn.experiments.config import RunConfig, resolve
 from glognn.experiments.plan import parse_names
-from glognn.experiments.search import SAMPLERS, Search, open_folder
+from glognn.experiments.search import BEST, SAMPLERS, Search, open_folder
 from glognn.experiments.spaces import find_space
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS
@@ -130,6 +130,23 @@ def command(
         _finish(console, folder, search, storage)
     else:
         _finish_all(console, studies, storage)
+
+
+def search_settings(
+    folder: Path, config: RunConfig, given: dict[str, Any], trials: int, mirror: Path | None
+) -> RunConfig:
+    """Search settings of a configuration's model in a folder of its own; the configuration with the best found."""
+    from rich.console import Console
+
+    model, console = config.model.name, Console()
+    own = {*GraphConfig.names(), *TrainingConfig.names(), *config.model.names()}
+    held = {name: value for name, value in given.items() if name in own}
+    search = Search(model, config.dataset, DEFAULT_SPACE, config.splits, {"device": "cpu", "threads": 1} | held)
+    open_folder(folder / model, search)
+    _search(console, {folder / model: search}, trials, max(1, os.cpu_count() or 1), None, mirror, 1)
+    _finish(console, folder / model, search, None)
+    [found] = resolve([model], str(folder / model / BEST), held, config.dataset, config.splits)
+    return found
 
 
 def _search(

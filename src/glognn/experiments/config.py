@@ -9,6 +9,7 @@ equal budget for every model in ``equal/``.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from glognn.data.layout import TABLES
 from glognn.data.sources import find_source
 from glognn.errors import InputError
 from glognn.graph.config import GraphConfig
@@ -52,10 +54,16 @@ class RunConfig:
             "training": self.training.as_dict(),
         }
 
-    def to_toml(self) -> str:
+    def to_toml(self, folder: Path | None = None) -> str:
+        """The file's text; in a run folder that holds its own graph, the graph's path is relative to the file."""
         import tomli_w
 
-        return tomli_w.dumps(self.tables())
+        tables = self.tables()
+        if folder is not None and self.dataset.endswith(".npz"):
+            graph, place = Path(self.dataset), folder.resolve()
+            if graph.parent in (place, *place.parents) and (graph.parent / TABLES).is_file():
+                tables["data"]["dataset"] = os.path.relpath(graph, place)
+        return tomli_w.dumps(tables)
 
     def for_split(self, split: int) -> RunConfig:
         return replace(self, splits=str(split))
@@ -79,7 +87,7 @@ def parse_splits(text: str, available: int | None = None) -> list[int]:
 
 
 def read_tables(path: Path) -> Tables:
-    """Read a settings file; only its form is checked here."""
+    """Read a settings file; only its form is checked here. A graph file's path may be relative to it."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -97,6 +105,9 @@ def read_tables(path: Path) -> Tables:
     for name, table in content.items():
         if name not in known or not isinstance(table, dict):
             raise InputError(f"'{path}' has no place for '{name}': its tables are {', '.join(known)}.")
+    dataset = content.get("data", {}).get("dataset")
+    if isinstance(dataset, str) and dataset.endswith(".npz") and (path.parent / dataset).is_file():
+        content["data"]["dataset"] = str((path.parent / dataset).resolve())
     return content
 
 

@@ -100,7 +100,7 @@ def start_runs(folder: Path, configs: list[RunConfig]) -> list[tuple[Path, RunCo
     runs = [(folder if single else folder / config.model.name, config) for config in configs]
     try:
         for child, config in runs:
-            write_text(child / CONFIG, config.to_toml())
+            write_text(child / CONFIG, config.to_toml(child))
         if not single:
             content = {"schema_version": SCHEMA_VERSION, "runs": [config.model.name for config in configs]}
             write_text(folder / CONFIG, tomli_w.dumps(content))

@@ -101,7 +101,7 @@ def run_split(
     device = resolve_device(config.training.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    write_text(folder / CONFIG, config.to_toml())
+    write_text(folder / CONFIG, config.to_toml(folder))
     model = build_model(config, graph)
     checkpoint = Checkpoint(
         folder / CHECKPOINT,
@@ -163,7 +163,7 @@ class _Recorder(Watcher):
         if isinstance(outcome, TrainingError):
             self.errors[job.folder] = _failed(job, outcome)
             return
-        write_text(job.folder / CONFIG, job.config.to_toml())
+        write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
         report = _split_report(
             job.config, job.split, self.loaded, model, outcome, self.device, together=len(self.batch.jobs)
         )
@@ -265,7 +265,7 @@ def run_splits(
         report = run_split(folder, config, splits[0], loaded, callbacks)
         told(report)
         return report
-    write_text(folder / CONFIG, config.to_toml())
+    write_text(folder / CONFIG, config.to_toml(folder))
     jobs = [
         Job(folder / f"split-{split}", config.for_split(split), split, config.model.name, "given") for split in splits
     ]
@@ -352,5 +352,7 @@ def _curve_csv(curve: list[dict[str, float]]) -> str:
 
 
 def _identity(config: RunConfig, loaded: LoadedGraph) -> str:
-    content = [config.tables(), loaded.facts["fingerprint"], glognn.__version__]
+    tables = config.tables()
+    tables["data"]["dataset"] = find_source(config.dataset).label  # a folder that is moved takes its graph along
+    content = [tables, loaded.facts["fingerprint"], glognn.__version__]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

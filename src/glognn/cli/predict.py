@@ -1,0 +1,99 @@
+"""``glognn predict``: classes and probabilities of nodes, from a finished run, into a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glognn.cli.options import MIRROR
+from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
+from glognn.errors import InputError
+
+RUN = Annotated[Path, typer.Argument(help="A run folder of 'glognn train'.", show_default=False)]
+MODEL = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="Which of several models. [dim]Default: the best on validation.[/dim]"),
+]
+SPLIT = Annotated[
+    int | None,
+    typer.Option("--split", "-s", min=0, help="Of which split. [dim]Default: the first that was trained.[/dim]"),
+]
+
+
+def command(
+    run: RUN,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="Table to write: .csv, .tsv (also .gz), .parquet or .feather.", show_default=False
+        ),
+    ],
+    ids: Annotated[
+        Path | None,
+        typer.Option("--ids", help="Table whose first column, or that named as in training, says for which nodes."),
+    ] = None,
+    nodes: Nodes = None,
+    edges: EdgeTable = None,
+    unknown_edges: UnknownEdges = None,
+    model: MODEL = None,
+    split: SPLIT = None,
+    data_mirror: MIRROR = None,
+) -> None:
+    """Predict the classes of nodes: id, prediction, a probability for each class, margin.
+
+    The margin is the distance between the two largest probabilities: small ones are close calls. Nodes of a dataset
+    are named by their numbers, nodes of your tables by their ids.
+
+    With --nodes (and --edges) the nodes of these tables, which were not in the graph, are predicted without training
+    again; columns are read as in training, and edges may lead to known ids and to each other.
+
+    Examples:
+
+      glognn predict runs/fraud --out predictions.parquet
+
+      glognn predict runs/fraud --ids today.csv --out today-predicted.csv
+
+      glognn predict runs/fraud --nodes new.csv --edges new_edges.csv --out new-predicted.csv
+
+      glognn predict runs/first --model mlp --split 1 --out mlp.tsv.gz
+    """
+    from rich.console import Console
+
+    from glognn.data.table_graph import find_nodes
+    from glognn.data.tables import check_header, column_names, find_column, read_table, table_format, write_table
+    from glognn.experiments.predictions import choose_run
+
+    table_format(out)
+    if nodes is None and (edges is not None or unknown_edges is not None):
+        raise InputError("--edges and --unknown-edges are about new nodes. Give their table with --nodes FILE.")
+    if nodes is not None and ids is not None:
+        raise InputError("--ids chooses among known nodes, --nodes brings new ones. Leave out one of them.")
+    chosen = choose_run(run, model, split)
+    console = Console()
+    if chosen.why:
+        console.out(f"Used: {chosen.why}", highlight=False)
+    wanted = None
+    if nodes is not None:
+        found, left_out = chosen.predict_new(nodes, edges, unknown_edges=unknown_edges or "error")
+        if any(left_out.values()):
+            console.out(
+                f"Edges left out: {left_out['unknown']:,} to unknown ids, {left_out['known']:,} between nodes that the "
+                "graph holds already",
+                highlight=False,
+            )
+    else:
+        found, _ = chosen.predict(data_mirror)
+    if ids is not None:
+        names = column_names(ids)
+        column = find_column(ids, names, found.id_column if found.id_column in names else None, 0, "--ids")
+        check_header(ids, [column], found.ids)
+        listed = read_table(ids, [column], text=[column])[column]
+        wanted = find_nodes(listed, found.ids, f"column '{column}' of '{ids}'")
+    table = found.table(wanted)
+    try:
+        write_table(table, out)
+    except OSError as error:
+        raise InputError(f"'{out}' cannot be written: {error.strerror}.") from None
+    console.out(f"{table.num_rows:,} predictions: {out}", highlight=False)

@@ -1,0 +1,3 @@
+"""What of a user's tables lies in a run folder: the graph, what the tables were, the ids of its nodes."""
+
+GRAPH, TABLES, NODES = "graph.npz", "tables.json", "nodes.parquet"

@@ -1,0 +1,511 @@
+"""A user's own tables through train, predict and evaluate; and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from glognn.cli import main as cli
+from glognn.data.npz import read_npz, write_npz
+from glognn.data.tables import read_table, write_table
+from tests.conftest import make_data
+
+NODES, EDGES = 48, 160
+NEW_NODES = find_spec("glognn.training.new_nodes") is not None
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def glognn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """The command line in this process, in a folder of its own: exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+
+
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "argv", ["glognn", *arguments])
+        patch.setattr(warnings, "showwarning", warnings.showwarning)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def frames(seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A node table with a column of every kind, some labels missing, and an edge table with weights."""
+    generator = np.random.default_rng(seed)
+    ids = [f"käfer-{number}" for number in generator.permutation(1000)[:NODES]]
+    nodes = pd.DataFrame({"who": ids})
+    nodes["age"] = generator.integers(18, 90, NODES)
+    nodes["amount"] = np.where(generator.random(NODES) < 0.2, np.nan, generator.normal(size=NODES).round(3))
+    nodes["plan"] = generator.choice(["basic", "plus", "pro"], NODES)
+    nodes["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(generator.integers(0, 900, NODES), unit="D")
+    nodes["vip"] = generator.random(NODES) < 0.3
+    nodes["same"] = 7
+    nodes["fraud"] = ["yes" if number % 3 == 0 else "no" for number in range(NODES)]
+    nodes.loc[40:, "fraud"] = None
+    ends = generator.integers(0, NODES, (2, EDGES))
+    edges = pd.DataFrame({"from": np.array(ids)[ends[0]], "to": np.array(ids)[ends[1]], "times": ends[0] % 5 + 1})
+    return nodes, edges
+
+
+def lay_down(folder: Path, suffix: str = ".csv") -> None:
+    import pyarrow as pa
+
+    folder.mkdir(exist_ok=True)
+    for name, frame in zip(("nodes", "edges"), frames(), strict=True):
+        write_table(pa.Table.from_pandas(frame, preserve_index=False), folder / f"{name}{suffix}")
+
+
+TRAIN = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--id", "who", "--label", "fraud", "--epochs", "3"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tables and a finished run on them, not to be changed."""
+    folder = tmp_path_factory.mktemp("finished")
+    lay_down(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["glognn", "train", *TRAIN, "--quiet", "--out", "run"])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    assert not ended.value.code
+    return folder
+
+
+@pytest.mark.parametrize("suffix", [".tsv.gz", ".parquet", ".feather"])
+def test_every_format_gives_the_same_graph_and_predictions(
+    suffix: str, finished: Path, glognn: Run, tmp_path: Path
+) -> None:
+    lay_down(tmp_path, suffix)
+    arguments = [word.replace(".csv", suffix) for word in TRAIN]
+    assert glognn("train", *arguments, "--quiet", "--out", "run")[0] == 0
+    first, second = read_npz(finished / "run/graph.npz"), read_npz(tmp_path / "run/graph.npz")
+    for key in ("x", "edge_index", "y", "train_mask"):
+        assert bool((first[key] == second[key]).all()), key
+    tables = []
+    for folder, out in ((finished, "a.csv"), (tmp_path, f"b{suffix}")):
+        assert glognn("predict", str(folder / "run"), "--out", out)[0] == 0
+        found = read_table(tmp_path / out).to_pandas()
+        tables.append(found.astype(dict.fromkeys(found.columns[2:], np.float32)))
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    code, out, _ = glognn("train", *TRAIN, "--edge-weight", "times", "--drop-columns", "age", "--out", "run")
+    assert code == 0
+    for words in ("48 nodes, ids 'who'", "160 edges", "weights 'times'", "age (as asked)", "same (always the same"):
+        assert words in out
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line[:6].strip() in ("amount", "plan")}
+    assert rows == {"amount": ["number", "2", "missing"], "plan": ["category", "3", "3", "values"]}
+    assert "no 26 (65.0 %), yes 14 (35.0 %); 8 without a label" in out
+    assert "edge homophily" in out
+    assert "--tune 50" in out
+    kept = json.loads((tmp_path / "run/tables.json").read_text())
+    assert kept["classes"] == {"names": ["no", "yes"], "kind": "text"}
+    assert "who" not in (tmp_path / "run/report.json").read_text()
+
+
+def test_a_moved_run_folder_goes_on_and_predicts(glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    several = ["--model", "glognn++", "--model", "mlp", "--random-splits", "2"]
+    assert glognn("train", *TRAIN, *several, "--quiet", "--out", "run")[0] == 0
+    for name in ("nodes.csv", "edges.csv"):
+        (tmp_path / name).unlink()
+    assert glognn("predict", "run", "--out", "before.csv", "--model", "mlp", "--split", "1")[0] == 0
+    shutil.move("run", "elsewhere")
+    shutil.rmtree("elsewhere/mlp/split-1")
+    (tmp_path / "elsewhere/mlp/DONE").unlink()
+    code, _, err = glognn("predict", "elsewhere", "--out", "after.csv", "--model", "mlp")
+    assert (code, "glognn train --resume elsewhere" in err) == (2, True)
+    assert glognn("train", "--resume", "elsewhere", "--quiet")[0] == 0
+    code, out, _ = glognn("predict", "elsewhere", "--out", "after.csv", "--model", "mlp", "--split", "1")
+    assert (code, out) == (0, "48 predictions: after.csv\n")
+    assert Path("before.csv").read_text() == Path("after.csv").read_text()
+    assert "the best of 2 on validation" in glognn("predict", "elsewhere", "--out", "best.csv")[1]
+
+
+def test_predictions_name_ids_and_classes(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    assert glognn("predict", str(finished / "run"), "--out", "all.parquet")[0] == 0
+    found = pd.read_parquet("all.parquet")
+    assert list(found) == ["who", "prediction", "probability_no", "probability_yes", "margin"]
+    assert found["who"].tolist() == nodes["who"].tolist()
+    assert np.allclose(found["probability_no"] + found["probability_yes"], 1)
+    assert np.allclose(found["margin"], abs(found["probability_no"] - found["probability_yes"]))
+    assert set(found["prediction"]) <= {"no", "yes"}
+    nodes.loc[[40, 3], ["who"]].to_csv("some.csv", index=False)
+    assert glognn("predict", str(finished / "run"), "--ids", "some.csv", "--out", "some.tsv")[0] == 0
+    pd.testing.assert_frame_equal(
+        pd.read_csv("some.tsv", sep="\t"), found.iloc[[40, 3]].reset_index(drop=True), check_dtype=False
+    )
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.1])
+def test_a_threshold_of_the_run_decides(threshold: float, finished: Path, glognn: Run, tmp_path: Path) -> None:
+    shutil.copytree(finished / "run", tmp_path / "run")
+    report = json.loads((tmp_path / "run/report.json").read_text()) | {"threshold": threshold}
+    (tmp_path / "run/report.json").write_text(json.dumps(report))
+    assert glognn("predict", "run", "--out", "all.csv")[0] == 0
+    assert set(pd.read_csv("all.csv")["prediction"]) == {"yes" if threshold == 0 else "no"}
+
+
+@pytest.mark.parametrize("values", [[1, 0], [True, False], ["ünsure", "1"], [2.5, 1.0]], ids=str)
+def test_classes_come_back_as_they_went_in(values: list[Any], glognn: Run, tmp_path: Path) -> None:
+    nodes, edges = frames()
+    nodes["fraud"] = [values[number % 2] for number in range(NODES)]
+    nodes.to_parquet("nodes.parquet")
+    edges.to_csv("edges.csv", index=False)
+    arguments = [word.replace("nodes.csv", "nodes.parquet") for word in TRAIN]
+    assert glognn("train", *arguments, "--quiet", "--out", "run")[0] == 0
+    assert glognn("predict", "run", "--out", "all.parquet")[0] == 0
+    found = pd.read_parquet("all.parquet")
+    assert {type(value) for value in found["prediction"].tolist()} == {type(values[0])}
+    assert set(found["prediction"].tolist()) <= set(values)
+    nodes[["who", "fraud"]].to_csv("truth.csv", index=False)
+    assert glognn("evaluate", "run", "--labels", "truth.csv")[0] == 0
+
+
+def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    truth = pd.DataFrame({"fraud": ["yes", "no"] * 10, "who": nodes["who"][:20], "more": 1})
+    truth.to_csv("truth.csv", index=False)
+    code, out, _ = glognn("evaluate", str(finished / "run"), "--labels", "truth.csv", "--out", "judged")
+    assert code == 0
+    assert glognn("predict", str(finished / "run"), "--out", "all.csv")[0] == 0
+    predicted = pd.read_csv("all.csv").set_index("who").loc[truth["who"]]
+    found = json.loads(Path("judged/evaluation.json").read_text())
+    right = (predicted["prediction"].to_numpy() == truth["fraud"].to_numpy()).mean()
+    assert found["scores"]["accuracy"] == pytest.approx(right)
+    assert f"{100 * right:.2f}" in out
+    assert np.array(found["confusion"]).sum(axis=1).tolist() == [10, 10]
+    assert set(found["scores"]) == {"accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision"}
+    confidence = predicted[["probability_no", "probability_yes"]].max(axis=1).mean()
+    [only] = found["calibration"]["bins"] if len(found["calibration"]["bins"]) == 1 else [None]
+    if only:
+        assert found["calibration"]["expected_calibration_error"] == pytest.approx(abs(confidence - right))
+    assert {path.name for path in Path("judged").iterdir()} == {"evaluation.json", "confusion.png", "reliability.png"}
+    code, out, _ = glognn("evaluate", str(finished / "run"), "--out", "test-set")
+    assert (code, "test set of split 0" in out) == (0, True)
+
+
+def test_runs_on_datasets_predict_by_node_number(glognn: Run, tmp_path: Path) -> None:
+    write_npz(make_data(), tmp_path / "graph.npz")
+    assert glognn("train", "-d", "graph.npz", "--epochs", "2", "-s", "1", "--quiet", "--out", "run")[0] == 0
+    assert glognn("predict", "run", "--out", "all.csv")[0] == 0
+    assert pd.read_csv("all.csv")["node"].tolist() == list(range(60))
+    Path("truth.csv").write_text("node,label\n3,0\n59,2\n")
+    assert "2 nodes with a known class" in glognn("evaluate", "run", "--labels", "truth.csv")[1]
+
+
+@pytest.mark.skipif(not NEW_NODES, reason="this version does not score new nodes")
+def test_new_nodes_are_predicted_from_tables(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    known = nodes["who"].tolist()
+    fresh = nodes.iloc[:3].assign(who=["new-1", "new-2", "new-3"], plan=["basic", "unheard of", None])
+    fresh.drop(columns=["fraud", "same"]).to_csv("new.csv", index=False)
+    pairs = [("new-1", known[5]), (known[7], "new-2"), ("new-1", "new-2"), (known[0], known[1]), ("new-1", "nobody")]
+    pd.DataFrame(pairs, columns=["from", "to"]).to_csv("new_edges.csv", index=False)
+    options = ["--nodes", "new.csv", "--edges", "new_edges.csv", "--unknown-edges", "drop", "--out", "new-found.csv"]
+    code, out, err = glognn("predict", str(finished / "run"), *options)
+    assert code == 0, err
+    assert "1 to unknown ids, 1 between nodes that the graph holds" in out
+    found = pd.read_csv("new-found.csv")
+    assert found["who"].tolist() == ["new-1", "new-2", "new-3"]
+    assert np.allclose(found["probability_no"] + found["probability_yes"], 1)
+
+
+def test_a_search_comes_first_where_asked_for(glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from glognn.cli import tune
+    from glognn.experiments import search
+
+    monkeypatch.setattr(tune, "_search", lambda console, studies, *_: search.work(*studies, 2))
+    lay_down(tmp_path)
+    code, out, err = glognn("train", *TRAIN, "--tune", "2", "--out", "run")
+    assert code == 0, err
+    assert "best of 2 trials" in out
+    best, used = (Path(name).read_text() for name in ("run/tune/glognn++/best.toml", "run/config.toml"))
+    [line] = [line for line in best.splitlines() if line.startswith("beta2 = ")]
+    assert line in used
+
+
+def test_a_thousand_classes_and_a_hub(glognn: Run, tmp_path: Path) -> None:
+    count = 4000
+    nodes = pd.DataFrame({"id": np.arange(count) * 977, "x": np.arange(count) % 7, "y": np.arange(count) % 1000})
+    nodes.to_csv("nodes.csv", index=False)
+    pd.DataFrame({"a": 0, "b": nodes["id"]}).to_csv("edges.csv", index=False)
+    arguments = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "y", "--epochs", "1", "--model", "mlp"]
+    assert glognn("train", *arguments, "--quiet", "--out", "run")[0] == 0
+    assert glognn("predict", "run", "--out", "all.parquet")[0] == 0
+    assert pd.read_parquet("all.parquet").shape == (count, 1003)
+    nodes[["id", "y"]].iloc[:20].to_csv("truth.csv", index=False)
+    assert glognn("evaluate", "run", "--labels", "truth.csv")[0] == 0
+
+
+def edit(name: str, change: Callable[[pd.DataFrame], object]) -> Callable[[], None]:
+    """Change a table by its frame."""
+
+    def prepare() -> None:
+        path = Path(name)
+        frame = pd.read_csv(path)
+        changed = change(frame)
+        (frame if changed is None else changed).to_csv(path, index=False)  # type: ignore[attr-defined]
+
+    return prepare
+
+
+def put(name: str, content: bytes | str) -> Callable[[], None]:
+    return lambda: Path(name).write_bytes(content.encode() if isinstance(content, str) else content) and None
+
+
+def to_parquet(change: Callable[[pd.DataFrame], object]) -> Callable[[], None]:
+    def prepare() -> None:
+        frame, _ = frames()
+        change(frame)
+        frame.to_parquet("nodes.parquet")
+
+    return prepare
+
+
+def column(name: str, value: Any) -> Callable[[pd.DataFrame], None]:
+    return lambda frame: frame.__setitem__(name, value)
+
+
+def nothing() -> None:
+    pass
+
+
+PARQUET = ["--nodes", "nodes.parquet"]
+SENTENCE = "a story that goes on and on, about nothing much, for as long as it takes to be told"
+BAD_TRAINING: dict[str, tuple[Callable[[], object], list[str], str]] = {
+    "no node table": (lambda: Path("nodes.csv").unlink(), [], "no table 'nodes.csv'"),
+    "no edge table": (lambda: Path("edges.csv").unlink(), [], "no table 'edges.csv'"),
+    "a folder": (lambda: Path("folder.csv").mkdir(), ["--nodes", "folder.csv"], "cannot be read"),
+    "unknown ending": (nothing, ["--nodes", "nodes.xlsx"], "must end in .csv"),
+    "gzipped parquet": (nothing, ["--nodes", "nodes.parquet.gz"], "must end in .csv"),
+    "empty node file": (put("nodes.csv", ""), [], "'nodes.csv' cannot be read"),
+    "empty edge file": (put("edges.csv", ""), [], "'edges.csv' cannot be read"),
+    "node header only": (put("nodes.csv", "who,fraud\n"), [], "must have rows"),
+    "edge header only": (put("edges.csv", "from,to\n"), [], "must have rows"),
+    "latin-1 values": (put("nodes.csv", "who,fraud\nkäfer,yes\n".encode("latin-1")), [], "not in UTF-8"),
+    "latin-1 header": (put("nodes.csv", "who,fraud,größe\na,yes,1\n".encode("latin-1")), [], "UTF-8"),
+    "latin-1 category": (put("nodes.csv", "who,fraud,k\na,yes,ü\n".encode("latin-1")), [], "not in UTF-8"),
+    "latin-1 edges": (put("edges.csv", "from,to\nkäfer,a\n".encode("latin-1")), [], "not in UTF-8"),
+    "utf-16": (put("nodes.csv", "who,fraud\na,yes\n".encode("utf-16")), [], "error"),
+    "binary rubbish": (put("nodes.csv", bytes(range(256)) * 9), [], "error"),
+    "short row of nodes": (put("nodes.csv", "who,fraud\na,yes\nb\n"), [], "Expected 2 columns, got 1"),
+    "long row of edges": (put("edges.csv", "from,to\na,b\na,b,c,d\n"), [], "Expected 2 columns, got 4"),
+    "columns of one name": (put("nodes.csv", "who,fraud,fraud\na,yes,no\n"), [], "'fraud' more than once"),
+    "no such id column": (nothing, ["--id", "whom"], "Did you mean 'who'?"),
+    "no such label column": (nothing, ["--label", "frauds"], "Did you mean 'fraud'?"),
+    "label is id": (nothing, ["--label", "who"], "must be two columns"),
+    "tables and dataset": (nothing, ["--dataset", "pairs"], "Leave out --dataset"),
+    "repeated ids": (edit("nodes.csv", lambda f: f.__setitem__("who", ["a", "b"] * 24)), [], "'a', 'b' more than once"),
+    "an empty id": (edit("nodes.csv", lambda f: f.loc.__setitem__((3, "who"), "")), [], "the first in row 4"),
+    "fractions as ids": (to_parquet(column("who", np.arange(NODES) + 0.5)), PARQUET, "Got fractions"),
+    "lists as ids": (to_parquet(column("who", [[1]] * NODES)), PARQUET, "must be text or whole numbers"),
+    "dates as ids": (to_parquet(column("who", pd.Timestamp("2020-01-01"))), PARQUET, "must be text or whole numbers"),
+    "unknown ids": (put("edges.csv", "from,to\nx,y\nx,z\n"), [], "2 of 2 edges to unknown ids ('x', 'y', 'z')"),
+    "number among text": (put("edges.csv", "from,to\n1,2\n"), [], "unknown ids ('1', '2')"),
+    "edges of one column": (put("edges.csv", "from\nx\n"), [], "at least 2 columns"),
+    "no such source": (nothing, ["--source", "form"], "Did you mean 'from'?"),
+    "no such target": (nothing, ["--target", "too"], "Did you mean 'to'?"),
+    "source is target": (nothing, ["--source", "to", "--target", "to"], "must be two columns"),
+    "an empty end": (edit("edges.csv", lambda f: f.loc.__setitem__((8, "to"), "")), [], "the first in row 9"),
+    "no such weight": (nothing, ["--edge-weight", "time"], "Did you mean 'times'?"),
+    "words as weights": (edit("edges.csv", column("times", "often")), ["--edge-weight", "times"], "must be numbers"),
+    "a negative weight": (edit("edges.csv", column("times", -1)), ["--edge-weight", "times"], "Got -1.0 in row 1"),
+    "an endless weight": (edit("edges.csv", column("times", np.inf)), ["--edge-weight", "times"], "Got inf in row 1"),
+    "no weight": (edit("edges.csv", column("times", [1] * 159 + [None])), ["--edge-weight", "times"], "in row 160"),
+    "weights are ends": (nothing, ["--edge-weight", "from"], "other than the edges' ends"),
+    "unknown word for unknown": (nothing, ["--unknown-edges", "keep"], "one of error, drop"),
+    "all edges unknown": (put("edges.csv", "a,b\nx,y\n"), ["--unknown-edges", "drop"], "are these the same ids?"),
+    "no labels": (edit("nodes.csv", column("fraud", None)), [], "no label at all"),
+    "one class": (edit("nodes.csv", column("fraud", "yes")), [], "only 'yes'"),
+    "NaN as labels": (to_parquet(column("fraud", np.nan)), PARQUET, "no label at all"),
+    "dates as labels": (nothing, ["--label", "since"], "must be words, numbers or booleans"),
+    "lists as labels": (to_parquet(column("fraud", [["a"], ["b"]] * 24)), PARQUET, "must be words, numbers"),
+    "a class for each node": (edit("nodes.csv", lambda f: f.__setitem__("fraud", range(NODES))), [], "val set"),
+    "no such split column": (nothing, ["--split-column", "set"], "no column 'set'"),
+    "strange sets": (nothing, ["--split-column", "plan"], "Got 'basic' instead"),
+    "sets without val": (edit("nodes.csv", column("set", ["train", "test"] * 24)), ["--split-column", "set"], "in val"),
+    "sets of unlabelled": (
+        edit("nodes.csv", column("set", ["train"] * 20 + ["test"] * 20 + ["val"] * 8)),
+        ["--split-column", "set"],
+        "in val",
+    ),
+    "no splits": (nothing, ["--random-splits", "0"], "--random-splits"),
+    "negative split seed": (nothing, ["--split-seed", "-1"], "--split-seed"),
+    "split seed of words": (nothing, ["--split-seed", "one"], "--split-seed"),
+    "split out of range": (nothing, ["--splits", "3"], "range [0, 0]"),
+    "long texts": (edit("nodes.csv", column("story", SENTENCE)), [], "characters on average"),
+    "names": (edit("nodes.csv", lambda f: f.__setitem__("name", f["who"])), [], "--drop-columns name"),
+    "a column of lists": (to_parquet(column("age", [[1, 2]] * NODES)), PARQUET, "--drop-columns age"),
+    "infinity": (edit("nodes.csv", column("age", [1.0] * 47 + [np.inf])), [], "Got inf in row 48"),
+    "too large numbers": (edit("nodes.csv", column("age", [1e308, -1e308] * 24)), [], "smaller numbers"),
+    "no such column to drop": (nothing, ["--drop-columns", "age,plans"], "Did you mean 'plan'?"),
+    "no such category": (nothing, ["--category-columns", "plans"], "Did you mean 'plan'?"),
+    "too large a share": (nothing, ["--rare-share", "2"], "[0.0, 1.0)"),
+    "a share of words": (nothing, ["--rare-share", "few"], "--rare-share"),
+    "no parquet": (put("nodes.parquet", "PAR1 not really"), PARQUET, "cannot be read"),
+    "no feather": (put("nodes.feather", "who,fraud\na,yes\n"), ["--nodes", "nodes.feather"], "cannot be read"),
+    "no header of edges": (
+        lambda: Path("edges.csv").write_text(Path("edges.csv").read_text().split("\n", 1)[1]), [], "must name its"
+    ),
+    "half a gzip": (put("nodes.csv.gz", b"\x1f\x8b\x08\x00\x00\x00"), ["--nodes", "nodes.csv.gz"], "cannot be read"),
+    "one node": (edit("nodes.csv", lambda f: f.iloc[:1]), ["--unknown-edges", "drop"], "at least 2 classes"),
+    "no features": (edit("nodes.csv", lambda f: f[["who", "fraud"]]), [], "must be 1.0 for a graph without features"),
+    "a run is there": (lambda: (Path("run").mkdir(), Path("run/config.toml").touch()), [], "already holds a run"),
+    "out is a file": (put("run", "x"), [], "cannot be written"),
+    "resume and tables": (nothing, ["--resume", "run"], "Leave out --"),
+    "tune and config": (nothing, ["--tune", "2", "--config", "published:texas"], "Leave out one"),
+    "no trials": (nothing, ["--tune", "0"], "--tune"),
+    "unknown model": (nothing, ["--model", "glogn"], "Did you mean"),
+    "wrong setting": (nothing, ["--gamma", "7"], "'gamma' parameter"),
+}  # fmt: skip
+BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
+    "no ending": (nothing, ["run", "--out", "predictions"], "must end in .csv"),
+    "no out": (nothing, ["run"], "--out"),
+    "no folder": (nothing, ["ran", "--out", "p.csv"], "is no run folder"),
+    "no run": (lambda: Path("empty").mkdir(), ["empty", "--out", "p.csv"], "is no run folder"),
+    "unfinished": (lambda: Path("run/DONE").unlink(), ["run", "--out", "p.csv"], "--resume run"),
+    "no model file": (lambda: Path("run/model.safetensors").unlink(), ["run", "--out", "p.csv"], "model.safetensors"),
+    "no graph file": (lambda: Path("run/graph.npz").unlink(), ["run", "--out", "p.csv"], "graph.npz"),
+    "broken tables.json": (put("run/tables.json", "{"), ["run", "--out", "p.csv"], "tables.json"),
+    "newer tables.json": (put("run/tables.json", '{"schema_version": 9}'), ["run", "--out", "p.csv"], "Got 9"),
+    "no ids kept": (lambda: Path("run/nodes.parquet").unlink(), ["run", "--out", "p.csv"], "nodes.parquet"),
+    "another model": (nothing, ["run", "--out", "p.csv", "--model", "mlp"], "It holds: glognn++"),
+    "another split": (nothing, ["run", "--out", "p.csv", "--split", "4"], "It was on: 0"),
+    "unwritable": (nothing, ["run", "--out", "nodes.csv/p.csv"], "cannot be written"),
+    "no ids file": (nothing, ["run", "--out", "p.csv", "--ids", "ids.csv"], "no table 'ids.csv'"),
+    "unknown id": (put("ids.csv", "who\nme\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "1 others: 'me'"),
+    "no header of ids": (
+        lambda: pd.read_csv("nodes.csv")["who"].to_csv("ids.csv", header=False, index=False),
+        ["run", "--out", "p.csv", "--ids", "ids.csv"],
+        "must name its columns",
+    ),
+    "another graph": (
+        lambda: write_npz(make_data(), Path("run/graph.npz")),
+        ["run", "--out", "p.csv"],
+        "not the one that 'run' was trained on",
+    ),
+    "no id": (put("ids.csv", "who\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "must have rows"),
+    "edges alone": (nothing, ["run", "--out", "p.csv", "--edges", "edges.csv"], "with --nodes FILE"),
+    "ids and nodes": (nothing, ["run", "--out", "p.csv", "--ids", "a.csv", "--nodes", "b.csv"], "Leave out one"),
+    "known nodes": (nothing, ["run", "--out", "p.csv", "--nodes", "nodes.csv"], "must be new"),
+    "a column less": (
+        edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x").drop(columns="age")),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
+        "must have the column 'age'",
+    ),
+    "words as numbers": (
+        edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x", age="old")),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
+        "must hold numbers. Got string such as 'old'",
+    ),
+    "numbers as dates": (
+        edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x", since=7)),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
+        "must hold dates",
+    ),
+    "no id column": (
+        edit("nodes.csv", lambda f: f.rename(columns={"who": "whom"})),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
+        "no column 'who'",
+    ),
+    "repeated new ids": (
+        edit("nodes.csv", lambda f: f.assign(who="new")),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
+        "'new' more than once",
+    ),
+    "new edges to nobody": (
+        lambda: (edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x"))(), put("e.csv", "from,to\na,b\n")()),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv", "--edges", "e.csv"],
+        "unknown ids ('a', 'b')",
+    ),
+    "new edges of other columns": (
+        lambda: (edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x"))(), put("e.csv", "a,b\na,b\n")()),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv", "--edges", "e.csv"],
+        "no column 'from'",
+    ),
+}
+BAD_EVALUATION: dict[str, tuple[Callable[[], object], list[str], str]] = {
+    "no truth": (nothing, ["--labels", "truth.csv"], "no table 'truth.csv'"),
+    "columns of nothing": (nothing, ["--id", "who"], "with --labels FILE"),
+    "unknown class": (put("truth.csv", "who,fraud\na,maybe\n"), ["--labels", "truth.csv"], "error"),
+    "another class": (edit("nodes.csv", column("fraud", "maybe")), ["--labels", "nodes.csv"], "Got 'maybe'"),
+    "dates as classes": (nothing, ["--labels", "nodes.csv", "--label", "since"], "must be one of 'no', 'yes'"),
+    "unknown nodes": (put("truth.csv", "who,fraud\nme,yes\n"), ["--labels", "truth.csv"], "1 others: 'me'"),
+    "no known class": (edit("nodes.csv", column("fraud", None)), ["--labels", "nodes.csv"], "must hold labels"),
+    "no such column": (nothing, ["--labels", "nodes.csv", "--label", "frauds"], "Did you mean 'fraud'?"),
+    "one column": (put("truth.csv", "who\nme\n"), ["--labels", "truth.csv"], "at least 2 columns"),
+    "twice the same": (nothing, ["--labels", "nodes.csv", "--label", "who"], "must be two columns"),
+    "repeated nodes": (
+        edit("nodes.csv", lambda f: pd.concat([f, f])),
+        ["--labels", "nodes.csv"],
+        "must be unique",
+    ),
+    "unwritable": (nothing, ["--out", "nodes.csv"], "cannot be written"),
+    "another split": (nothing, ["--split", "1"], "It was on: 0"),
+}
+
+
+def is_one_clear_error(result: tuple[int, str, str], expected: str) -> None:
+    code, _, err = result
+    lines = err.strip().splitlines()
+    assert code == 2, err
+    assert len(lines) == 1, err
+    assert lines[0].startswith("error: ")
+    assert expected in lines[0]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("case", BAD_TRAINING)
+def test_bad_tables_are_refused_by_train(case: str, glognn: Run, tmp_path: Path) -> None:
+    prepare, arguments, expected = BAD_TRAINING[case]
+    lay_down(tmp_path)
+    prepare()
+    is_one_clear_error(glognn("train", *TRAIN, "--quiet", "--out", "run", *arguments), expected)
+
+
+@pytest.mark.parametrize("missing", ["nodes", "edges", "label"])
+def test_train_says_which_table_is_missing(missing: str, glognn: Run) -> None:
+    place = TRAIN.index(f"--{missing}")
+    is_one_clear_error(glognn("train", *TRAIN[:place], *TRAIN[place + 2 :]), f"--{missing} is missing")
+
+
+@pytest.mark.parametrize("case", BAD_PREDICTION)
+def test_bad_input_is_refused_by_predict(case: str, finished: Path, glognn: Run, tmp_path: Path) -> None:
+    prepare, arguments, expected = BAD_PREDICTION[case]
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    prepare()
+    is_one_clear_error(glognn("predict", *arguments), expected)
+
+
+@pytest.mark.parametrize("case", BAD_EVALUATION)
+def test_bad_input_is_refused_by_evaluate(case: str, finished: Path, glognn: Run, tmp_path: Path) -> None:
+    prepare, arguments, expected = BAD_EVALUATION[case]
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    prepare()
+    is_one_clear_error(glognn("evaluate", "run", *arguments), expected)
+
+
+def test_enough_is_tried(figures: dict[str, str]) -> None:
+    count = len(BAD_TRAINING) + 3 + len(BAD_PREDICTION) + len(BAD_EVALUATION)
+    figures["bad inputs tried on train, predict and evaluate"] = str(count)
+    assert count >= 60

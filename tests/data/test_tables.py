@@ -1,0 +1,215 @@
+"""Tables become the graph they describe, or an error says why not."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from glognn.data.classes import Classes
+from glognn.data.encoding import Encoding
+from glognn.data.table_graph import TableOptions, Tables, read_tables
+from glognn.data.tables import read_edges, read_table, unique_ids, write_table
+from glognn.errors import InputError
+from glognn.graph.graph import Graph
+
+
+def table(**columns: Any) -> pa.Table:
+    return pa.table({name: pa.array(values) for name, values in columns.items()})
+
+
+IDS = {
+    "numbers": [30, 10, 20],
+    "sparse numbers": [2**62, -5, 7],
+    "text": ["x", "y z", 'with, "quotes"'],
+    "unicode": ["ä", "日本", "🐞"],
+    "zeros first": ["007", "7", "0"],
+    "uuids": [str(uuid.UUID(int=number)) for number in (1, 2**100, 3)],
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv.gz", ".parquet", ".feather"])
+@pytest.mark.parametrize("kind", IDS)
+def test_ids_of_any_kind_are_found(kind: str, suffix: str, tmp_path: Path) -> None:
+    given_ids = IDS[kind]
+    nodes, edges = tmp_path / f"nodes{suffix}", tmp_path / f"edges{suffix}"
+    write_table(table(id=given_ids), nodes)
+    order = [2, 0, 0, 1], [0, 1, 1, 1]
+    write_table(table(note=["-"] * 4, a=[given_ids[k] for k in order[0]], b=[given_ids[k] for k in order[1]]), edges)
+    ids = unique_ids(read_table(nodes, text=["id"])["id"], "here")
+    assert ids.to_pylist() == given_ids
+    found = read_edges(edges, ids, source="a", target="b")
+    assert found.index.tolist() == [list(side) for side in order]
+
+
+def test_ids_of_the_two_tables_may_be_stored_differently(tmp_path: Path) -> None:
+    write_table(table(a=["3", "1"], b=["2", "3"]), tmp_path / "edges.parquet")
+    assert read_edges(tmp_path / "edges.parquet", pa.array([1, 2, 3])).index.tolist() == [[2, 0], [1, 2]]
+    write_table(table(a=[3, 1], b=[2, 3]), tmp_path / "edges.csv")
+    assert read_edges(tmp_path / "edges.csv", pa.array(["1", "2", "3", "x"])).index.tolist() == [[2, 0], [1, 2]]
+    coded = pa.table({"a": pa.array(["x", "1"]).dictionary_encode(), "b": pa.array(["1", "x"], pa.large_string())})
+    write_table(coded, tmp_path / "edges.feather")
+    assert read_edges(tmp_path / "edges.feather", pa.array(["1", "x"])).index.tolist() == [[1, 0], [0, 1]]
+
+
+def test_row_numbers_that_pandas_writes_are_no_columns(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [5, 6], "b": [6, 5]}, index=[1, 0])
+    frame.to_csv(tmp_path / "edges.csv")
+    frame.to_parquet(tmp_path / "edges.parquet")
+    for name in ("edges.csv", "edges.parquet"):
+        assert read_edges(tmp_path / name, pa.array([0, 1, 5, 6])).index.tolist() == [[2, 3], [3, 2]]
+
+
+def test_unknown_edges_are_counted_when_dropped(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("a,b,w\n1,2,0.5\n1,9,1\nx,1,2\n2,2,3\n")
+    ids = pa.array([1, 2])
+    with pytest.raises(InputError, match="2 of 4 edges to unknown ids"):
+        read_edges(tmp_path / "edges.csv", ids)
+    found = read_edges(tmp_path / "edges.csv", ids, weight="w", unknown="drop")
+    assert (found.index.tolist(), found.unknown) == ([[0, 1], [1, 1]], 2)
+    assert found.weight is not None
+    assert found.weight.tolist() == [0.5, 3.0]
+
+
+def test_columns_become_features() -> None:
+    rows = table(
+        size=[1.0, 3.0, None, 5.0],
+        there=[True, False, None, True],
+        plan=["a", "a", "b", None],
+        day=["2020-01-01", "2020-01-03", "2020-01-03", "2020-01-03"],
+        same=[1, 1, 1, 1],
+        empty=pa.nulls(4),
+    )
+    encoding = Encoding.learn(rows, rows.column_names, "t", rare=0)
+    assert dict(encoding.dropped) == {"same": "always the same value", "empty": "empty"}
+    names = [name for column in encoding.columns for name in column.features]
+    assert names == [
+        "size",
+        "size: missing",
+        "there",
+        "there: missing",
+        "plan=a",
+        "plan: other",
+        "plan: missing",
+        "day",
+    ]
+    deviation = np.std([1, 3, 5])
+    expected = np.array(
+        [
+            [-2 / deviation, 0, 1, 0, 1, 0, 0, -np.sqrt(3)],
+            [0, 0, 0, 0, 1, 0, 0, 1 / np.sqrt(3)],
+            [0, 1, 2 / 3, 1, 0, 1, 0, 1 / np.sqrt(3)],
+            [2 / deviation, 0, 1, 0, 0, 0, 1, 1 / np.sqrt(3)],
+        ]
+    )
+    assert np.allclose(encoding.encode(rows, "t"), expected, atol=1e-6)
+    again = Encoding.from_dict(encoding.as_dict())
+    assert again == encoding
+    others = table(day=["2020-01-01"], plan=["never seen"], there=["false"], size=[3], more=["x"])
+    assert np.allclose(again.encode(others, "t"), [[0, 0, 0, 0, 0, 1, 0, -np.sqrt(3)]], atol=1e-6)
+
+
+def test_an_unknown_category_without_rare_ones_is_nowhere() -> None:
+    encoding = Encoding.learn(table(plan=["a", "a", "b", "b"]), ["plan"], "t")
+    assert encoding.encode(table(plan=["c", "b"]), "t").tolist() == [[0, 0], [0, 1]]
+
+
+def test_numbers_may_be_categories_and_keep_their_zeros(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(
+        "id,zip,y\n" + "".join(f"{k},{'01' if k % 2 else '1'},{k % 2}\n" for k in range(8))
+    )
+    (tmp_path / "edges.csv").write_text("a,b\n1,2\n")
+    options = {"nodes": tmp_path / "nodes.csv", "edges": tmp_path / "edges.csv", "label": "y"}
+    tables, _ = read_tables(TableOptions(**options, category_columns=["zip"]))
+    assert tables.encoding.columns[0].values == ("01", "1")
+
+
+@pytest.mark.parametrize(
+    "values", [["b", None, "a", ""], [3, None, -1, 3], [True, None, False, True], [0.5, None, 2.0, 2]]
+)
+def test_labels_come_back(values: list[Any]) -> None:
+    column = pa.chunked_array([pa.array(values)])
+    classes = Classes.from_dict(Classes.learn(column, "here").as_dict())
+    numbers = classes.numbers(column, "here")
+    known = [value for value in values if value not in (None, "")]
+    back = classes.column(numbers[numbers >= 0]).to_pylist()
+    assert back == known
+    assert [type(value) for value in back] == [type(known[0])] * len(back)
+    with pytest.raises(InputError, match="must be classes"):
+        Classes.learn(pa.chunked_array([pa.array(np.arange(200) / 7)]), "here")
+
+
+def test_sets_of_a_column_and_what_is_kept(tmp_path: Path) -> None:
+    sets = ["train"] * 4 + ["Val", "validation", "test", "test", None]
+    frame = pd.DataFrame({"n": range(9), "x": np.arange(9) % 4, "y": [0, 1] * 4 + [0], "set": sets})
+    frame.to_csv(tmp_path / "nodes.csv", index=False)
+    (tmp_path / "edges.csv").write_text("a,b\n1,2\n2,2\n1,2\n")
+    options = {"nodes": tmp_path / "nodes.csv", "edges": tmp_path / "edges.csv", "label": "y", "split_column": "set"}
+    tables, data = read_tables(TableOptions(**options))
+    assert [int(data[f"{name}_mask"].sum()) for name in ("train", "val", "test")] == [4, 2, 2]
+    tables.save(tmp_path / "run", data)
+    again = Tables.load(tmp_path / "run")
+    assert again.ids.to_pylist() == list(range(9))
+    assert (again.encoding, again.classes, again.read) == (tables.encoding, tables.classes, tables.read)
+
+
+CELLS = st.one_of(
+    st.integers(-3, 12).map(str),
+    st.sampled_from(["", "NA", "nan", "inf", "1e999", "true", "2020-02-30", '"', "a\nb", "x" * 90, "\x00", "é", ","]),
+    st.text(max_size=4),
+)
+ROWS = st.lists(st.lists(CELLS, min_size=1, max_size=5), max_size=12)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    nodes=ROWS, edges=ROWS, damage=st.binary(max_size=6), place=st.integers(0, 200), separator=st.sampled_from(",\t;")
+)
+def test_any_table_becomes_a_graph_or_one_clear_error(
+    tmp_path: Path, nodes: list[list[str]], edges: list[list[str]], damage: bytes, place: int, separator: str
+) -> None:
+    def text(header: str, rows: list[list[str]]) -> bytes:
+        return "\n".join([header, *(separator.join(row) for row in rows)]).encode("utf-8", "surrogatepass")
+
+    content = text("id,y,p,q", nodes)
+    (tmp_path / "nodes.csv").write_bytes(content[:place] + damage + content[place:])
+    (tmp_path / "edges.csv").write_bytes(text("a,b", edges))
+    options = TableOptions(nodes=tmp_path / "nodes.csv", edges=tmp_path / "edges.csv", label="y", unknown_edges="drop")
+    try:
+        tables, data = read_tables(options)
+    except InputError:
+        return
+    graph = Graph.from_data(data)
+    assert graph.num_nodes == len(tables.ids)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    ids=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5), min_size=4, unique=True),
+    values=st.lists(st.one_of(st.none(), st.floats(width=32), st.integers(-(2**40), 2**40)), min_size=4),
+    words=st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "cc"])), min_size=4),
+)
+def test_valid_tables_give_finite_features_for_every_node(
+    ids: list[str], values: list[float | None], words: list[str | None], tmp_path: Path
+) -> None:
+    count = min(len(ids), len(values), len(words))
+    numbers = [None if value is None else float(value) for value in values[:count]]
+    frame = table(id=ids[:count], y=[k % 2 for k in range(count)], v=numbers, w=words[:count])
+    write_table(frame, tmp_path / "nodes.parquet")
+    write_table(table(a=ids[: count - 1], b=ids[1:count]), tmp_path / "edges.parquet")
+    options = TableOptions(nodes=tmp_path / "nodes.parquet", edges=tmp_path / "edges.parquet", label="y")
+    if any(value is not None and np.isinf(value) for value in numbers):
+        with pytest.raises(InputError, match="finite"):
+            read_tables(options)
+        return
+    tables, data = read_tables(options)
+    assert data.edge_index.tolist() == [list(range(count - 1)), list(range(1, count))]
+    assert (0 if data.x is None else data.x.shape[1]) == tables.encoding.num_features
+    assert data.x is None or bool(data.x.isfinite().all())
