@@ -9,6 +9,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the graphs are small, and torch reads it once
+
 import torch
 from torch_geometric.data import Data
 

@@ -6,6 +6,7 @@ exit code are those of a program started by itself. Elsewhere each call starts P
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
@@ -24,13 +25,16 @@ GLOGNN = "from glognn.cli.main import main\nmain()"
 """The command line, as code."""
 
 _SERVER = """
-import json, os, resource, signal, sys, traceback
-import matplotlib.backends.backend_agg, optuna, scipy.stats, sklearn.metrics, tomli_w
-import glognn.bench.suite, glognn.cli.main, glognn.experiments.pruning, glognn.experiments.studies
-import glognn.report.curves, glognn.report.dataset, glognn.report.figures, glognn.report.study
-from glognn.models.configs import MODELS
-for config in MODELS.values():
-    config.model_class()
+import json, os, resource, signal, sys, traceback, warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import matplotlib.backends.backend_agg, optuna, scipy.stats, sklearn.metrics, tomli_w
+    import glognn.bench.suite, glognn.cli.main, glognn.experiments.pruning, glognn.experiments.studies
+    import glognn.report.curves, glognn.report.dataset, glognn.report.figures, glognn.report.study
+    from glognn.models.configs import MODELS
+    for config in MODELS.values():
+        config.model_class()
+warnings.filterwarnings("ignore", ".*fork")
 
 def become(call):
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -72,8 +76,10 @@ for line in sys.stdin:
 
 @cache
 def _server() -> subprocess.Popen[str]:
-    command = [sys.executable, "-W", "ignore", "-c", _SERVER]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    command = [sys.executable, "-c", _SERVER]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    atexit.register(server.communicate)
+    return server
 
 
 def _ask(call: dict[str, Any]) -> Any:

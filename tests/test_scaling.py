@@ -26,7 +26,7 @@ def kib(field):
 
 def run(n):
     torch.manual_seed(0)
-    edge_index = torch.randint(0, n, (2, 5 * n))
+    edge_index = torch.randint(0, n, (2, 3 * n))
     masks = {f"{s}_mask": torch.arange(n) % 3 == k for k, s in enumerate(("train", "val", "test"))}
     data = Data(x=torch.randn(n, 16), edge_index=edge_index, y=torch.randint(0, 4, (n,)), **masks)
     graph = Graph.from_data(data)

@@ -69,7 +69,7 @@ def test_a_small_table(tmp_path: Path) -> None:
     again = run(*arguments, cwd=tmp_path).stdout
     assert "8 runs, 8 of them done already" in again
     assert (folder / "table.md").read_text() == table
-    more = run(*arguments[:-2], "--out", "out", "--seeds", "1", cwd=tmp_path).stdout
+    more = run(*arguments[:-2], "--out", "out", "--seeds", "1", "--workers", "1", cwd=tmp_path).stdout
     assert "8 runs, 0 of them done already" in more
     listed = json.loads(run("runs", "out", "--json", cwd=tmp_path).stdout)
     assert [(group["dataset"], group["model"]) for group in listed] == [
@@ -84,6 +84,7 @@ def test_a_small_table(tmp_path: Path) -> None:
 @pytest.mark.real_data
 def test_studies(tmp_path: Path) -> None:
     options = ["--datasets", "texas", "--models", "glognn++", "--splits", "0", "--quick", "--data-mirror", str(MIRROR)]
+    options += ["--workers", "1"]
     out = run("reproduce", "ablation", *options, cwd=tmp_path).stdout
     assert "glognn++ already is, by the authors' settings: texas (-na)" in out
     assert "3 runs, 0 of them done already" in out  # -na is the same run as the full model

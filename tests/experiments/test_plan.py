@@ -187,7 +187,7 @@ def results(root: Path) -> dict[str, object]:
 
 def test_killed_reproductions_end_with_the_same_table(tmp_path: Path, figures: dict[str, str]) -> None:
     """SIGKILL of the parent, two workers, again and again. ``GLOGNN_KILLS`` sets how often."""
-    kills = min(int(os.environ.get("GLOGNN_KILLS", "2")), 10)
+    kills = min(int(os.environ.get("GLOGNN_KILLS", "1")), 10)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     run(str(whole), program=SCRIPT)
     generator, finished = random.Random(0), {}

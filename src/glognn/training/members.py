@@ -232,7 +232,7 @@ class Members:
         """Whether all weights of each member are finite."""
         found = torch.ones(len(self), dtype=torch.bool, device=self.device)
         for name, weight in self.weights.items():
-            found &= weight.detach().isfinite().movedim(self._axes[name], 0).flatten(1).all(1)
+            found &= weight.detach().isfinite().movedim(self._axes[name], 0).reshape(len(self), -1).all(1)
         return found.tolist()
 
     def keep(self, members: Sequence[int]) -> None:
