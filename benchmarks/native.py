@@ -23,10 +23,10 @@ from glognn.experiments.config import resolve
 from glognn.experiments.run import load_graph
 from glognn.graph.graph import Graph
 from glognn.models.configs import ModelConfig
-from glognn.native.members import NativeMembers
 from glognn.training.callbacks import Callback
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
+from glognn.training.native import NativeMembers
 
 DATASETS = [name for name, entry in CATALOG.items() if entry.group == "small"]
 RELEASED = {

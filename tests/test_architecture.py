@@ -14,14 +14,14 @@ from tests.conftest import ENVIRONMENT
 
 SOURCE = Path(glognn.__file__).parent
 FLOORS = [
-    {"errors", "settings", "storage"},
+    {"errors", "settings", "storage", "native"},
     {"graph"},
     {"data"},
     {"ops"},
     {"nn"},
     {"models"},
     {"metrics"},
-    {"native", "training"},
+    {"training"},
     {"explain"},
     {"experiments"},
     {"bench"},

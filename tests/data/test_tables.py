@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from glognn.data.classes import Classes
 from glognn.data.encoding import Encoding
 from glognn.data.table_graph import TableOptions, Tables, read_tables
-from glognn.data.tables import read_edges, read_table, unique_ids, write_table
+from glognn.data.tables import positions, read_edges, read_table, unique_ids, write_table
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 
@@ -213,3 +213,22 @@ def test_valid_tables_give_finite_features_for_every_node(
     assert data.edge_index.tolist() == [list(range(count - 1)), list(range(1, count))]
     assert (0 if data.x is None else data.x.shape[1]) == tables.encoding.num_features
     assert data.x is None or bool(data.x.isfinite().all())
+
+
+@pytest.mark.parametrize("compiled", ["1", "0"])
+@pytest.mark.parametrize("kind", ["close", "sparse", "negative", "text", "long text"])
+def test_places_of_ids(kind: str, compiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled or by pyarrow: every id at its place, in slices and chunks too, others nowhere."""
+    monkeypatch.setenv("GLOGNN_NATIVE", compiled)
+    generator = np.random.default_rng(0)
+    numbers = generator.choice({"close": 600, "negative": 600}.get(kind, 10**12), 500, replace=False)
+    numbers = numbers - 300 if kind == "negative" else numbers
+    end = "é" * 20 if kind == "long text" else ""
+    values = [f"{number}{end}" for number in numbers] if "text" in kind else numbers.tolist()
+    strange = ["", "ü", f"{numbers[0]}x"] if "text" in kind else [10**13, -(2**63), 2**63 - 1]
+    wanted = generator.integers(0, 500, 2000)
+    asked = pa.array([values[place] for place in wanted] + strange)
+    chunks = pa.chunked_array([asked.slice(0, 7), asked.slice(7, 900), asked.slice(907)])
+    expected = [*wanted, -1, -1, -1]
+    assert positions(chunks, pa.array(values)).tolist() == expected
+    assert positions(asked.slice(5), pa.array([values[0], *values]).slice(1)).tolist() == expected[5:]

@@ -23,10 +23,10 @@ from glognn.graph.graph import Graph
 from glognn.metrics import METRICS, best_threshold
 from glognn.models.glognn import GloGNNPlusPlus
 from glognn.models.mlp import MLP
-from glognn.native.members import NativeMembers
 from glognn.training.config import METRIC_NAMES, TrainingConfig
 from glognn.training.evaluation import class_weights
 from glognn.training.loop import train
+from glognn.training.native import NativeMembers
 from glognn.training.predict import predict
 from glognn.training.together import train_together
 from glognn.training.track import TrainingResult

@@ -17,13 +17,13 @@ from glognn.graph.graph import Graph
 from glognn.models.configs import MLPConfig
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.native.library import find_library
-from glognn.native.members import NativeMembers
 from glognn.ops.dropout import Streams
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES
 from glognn.training.loop import train
 from glognn.training.members import Members
+from glognn.training.native import NativeMembers
 from glognn.training.together import MEMORY, Outcome, Watcher, members_at_once, train_together
 from glognn.training.track import Track, TrainingResult
 from tests.conftest import make_data

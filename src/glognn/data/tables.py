@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glognn.errors import InputError
+from glognn.native.ids import Ids
 from glognn.settings import suggest
 from glognn.storage import write_atomically
 
@@ -41,8 +42,6 @@ _BLOCK = 1 << 24
 _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _NAMED = 3
-_LONGEST, _SPARSEST, _AT_ONCE = 2**27, 128, 2**16
-"""Whole numbers are looked up, so many at once, in a table from the least to the largest unless that were too long."""
 
 
 def table_format(path: Path) -> tuple[str, bool]:
@@ -221,10 +220,12 @@ def read_ids(column: Values, place: str) -> Values:
         column = column.cast(pa.string() if pa.types.is_uint64(column.type) else pa.int64())
     elif not pa.types.is_string(column.type) and not pa.types.is_null(column.type):
         raise InputError(f"The ids in {place} must be text or whole numbers. Got {column.type} instead.")
-    empty = pc.is_null(column)
-    if pa.types.is_string(column.type):
-        empty = pc.or_(empty, pc.equal(pc.fill_null(column, ""), ""))
-    if missing := pc.sum(empty).as_py():
+    text = pa.types.is_string(column.type)
+    if column.null_count or (text and len(column) and not pc.min(pc.binary_length(column)).as_py()):
+        empty = pc.is_null(column)
+        if text:
+            empty = pc.or_(empty, pc.equal(pc.fill_null(column, ""), ""))
+        missing = pc.sum(empty).as_py()
         row = pc.index(empty, pa.scalar(True)).as_py() + 1
         raise InputError(
             f"Every row of {place} must have an id. Got {missing:,} without one, the first in row {row:,}."
@@ -283,45 +284,25 @@ def _locate(columns: list[Values], ids: Values) -> IntArray:
     if any(column.type != ids.type for column in columns):
         columns, ids = [column.cast(pa.string()) for column in columns], ids.cast(pa.string())
     found = np.empty((len(columns), len(columns[0])), dtype=np.int64)
-    low, places = _places(ids)
+    ids = pa.concat_arrays(ids.chunks) if isinstance(ids, pa.ChunkedArray) else ids
+    table = Ids(ids) if len(ids) and Ids.supported() else None
 
     def look_up(side: int, start: int, values: Values) -> None:
-        if places is None:
-            found[side] = pc.fill_null(pc.index_in(values, value_set=ids), -1).to_numpy()
-            return
-        numbers = values.to_numpy()
-        for begin in range(0, len(numbers), _AT_ONCE):
-            offsets = numbers[begin : begin + _AT_ONCE] - low
-            outside = (offsets < 0) | (offsets >= len(places))
-            offsets[outside] = 0
-            there = found[side, start + begin : start + begin + len(offsets)]
-            there[:] = places.take(offsets)
-            there[outside] = -1
+        there = found[side, start : start + len(values)]
+        if table is not None:
+            table.find(values, there)
+        else:
+            there[:] = pc.fill_null(pc.index_in(values, value_set=ids), -1).to_numpy()
 
     with ThreadPoolExecutor() as pool:
         tasks = []
         for side, column in enumerate(columns):
-            parts = [column] if places is None else column.chunks
+            parts = [column] if table is None else column.chunks  # pyarrow makes a table of the ids at each call
             starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
             tasks += [pool.submit(look_up, side, *each) for each in zip(starts, parts, strict=False)]
         for task in tasks:
             task.result()
     return found
-
-
-def _places(ids: Values) -> tuple[int, npt.NDArray[np.int32] | None]:
-    """The least id, and for each number from there to the largest its place or -1; nothing where that is too long."""
-    import pyarrow as pa
-    from pyarrow import compute as pc
-
-    if not pa.types.is_int64(ids.type):
-        return 0, None
-    low, high = pc.min_max(ids).as_py().values()
-    if high - low >= min(_LONGEST, _SPARSEST * len(ids)):
-        return 0, None
-    places = np.full(high - low + 1, -1, dtype=np.int32)  # zeros would be slower: memory page by page
-    places[ids.to_numpy() - low] = np.arange(len(ids), dtype=np.int32)
-    return low, places
 
 
 @dataclass(frozen=True, eq=False)

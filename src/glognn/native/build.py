@@ -17,7 +17,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("members.cpp")
+SOURCES = [Path(__file__).with_name(name) for name in ("members.cpp", "ids.cpp")]
 FLAGS = ["-O3", "-std=c++17", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden"]
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-Wno-ignored-attributes"]
 LEVELS = {
@@ -30,11 +30,11 @@ LEVELS = {
 
 def source_hash() -> str:
     """What the libraries are built from; a library of another source is not used."""
-    return hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:16]
 
 
 def library_path(level: str) -> Path:
-    return SOURCE.with_name(f"members-{level}.so")
+    return SOURCES[0].with_name(f"core-{level}.so")
 
 
 def levels() -> list[str]:
@@ -63,7 +63,7 @@ def build() -> list[Path]:
 def _compile(compiler: list[str], level: str) -> Path:
     path = library_path(level)
     unfinished = path.with_suffix(f".{os.getpid()}.so")
-    command = [*compiler, *FLAGS, *LEVELS[level], f'-DGLOGNN_SOURCE="{source_hash()}"', str(SOURCE)]
+    command = [*compiler, *FLAGS, *LEVELS[level], f'-DGLOGNN_SOURCE="{source_hash()}"', *map(str, SOURCES)]
     try:
         done = subprocess.run([*command, "-o", str(unfinished)], capture_output=True, text=True, check=False)
     except OSError as error:

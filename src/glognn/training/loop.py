@@ -16,12 +16,12 @@ from glognn.errors import TrainingError
 from glognn.graph.graph import Graph
 from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
-from glognn.native.members import NativeMembers
 from glognn.training.callbacks import Callback, describe
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.evaluation import class_weights
+from glognn.training.native import NativeMembers
 from glognn.training.preflight import within_memory
 from glognn.training.together import train_one
 from glognn.training.track import Track, TrainingResult

@@ -17,13 +17,13 @@ from glognn.errors import InputError, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import ModelConfig
-from glognn.native.members import NativeMembers
 from glognn.training.callbacks import Callback, describe
 from glognn.training.captured import CapturedMembers
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.members import Members
+from glognn.training.native import NativeMembers
 from glognn.training.preflight import Need, free_memory, sizes_of, within_memory
 from glognn.training.track import Track, TrainingResult
 

@@ -16,9 +16,9 @@ from glognn.graph.graph import Graph
 from glognn.models.configs import find_model
 from glognn.models.glognn import GloGNN
 from glognn.native import build, library
-from glognn.native.members import NativeMembers
 from glognn.training.config import TrainingConfig
 from glognn.training.evaluation import Evaluation
+from glognn.training.native import NativeMembers
 from tests.conftest import make_data
 
 needs_library = pytest.mark.skipif(library.find_library() is None, reason="the native core is not built")
@@ -139,7 +139,7 @@ def test_every_level_of_vector_instructions_gives_the_same_to_rounding(
     assert best is not None
     if loaded is None or best.glognn_level() < list(build.LEVELS).index(level):
         pytest.skip("not a level of this machine")
-    monkeypatch.setattr("glognn.native.members.find_library", lambda: loaded)
+    monkeypatch.setattr("glognn.training.native.find_library", lambda: loaded)
     members = NativeMembers(graph, models, configs, splits)
     assert all(torch.equal(members.mask(index), expected.mask(index)) for index in range(len(models)))
     torch.testing.assert_close(advanced(members, 8), advanced(expected, 8), rtol=1e-4, atol=1e-5)
