@@ -232,3 +232,44 @@ def test_places_of_ids(kind: str, compiled: str, monkeypatch: pytest.MonkeyPatch
     expected = [*wanted, -1, -1, -1]
     assert positions(chunks, pa.array(values)).tolist() == expected
     assert positions(asked.slice(5), pa.array([values[0], *values]).slice(1)).tolist() == expected[5:]
+
+
+LINES = {
+    "plain": "a,b,c\n1,x,2\n3,y,1\n",
+    "no last end of line": "a,b,c\n1,x,2\n3,y,1",
+    "ends of lines of Windows": "a,b,c\r\n1,x,2\r\n3,y,1\r\n",
+    "quoted": '"a","b","c"\n"1","x","2"\n"3","y","1"\n',
+    "quotes inside": 'a,b,c\n1,"x ""y"", z",2\n3,y,1\n',
+    "an empty line": "a,b,c\n1,x,2\n\n3,y,1\n",
+    "a mark of byte order": "\ufeffa,b,c\n1,x,2\n3,y,1\n",
+}
+
+
+@pytest.mark.parametrize("compiled", ["1", "0"])
+@pytest.mark.parametrize("lines", LINES.values(), ids=LINES.keys())
+def test_edges_are_the_same_however_they_are_written_and_read(
+    lines: str, compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOGNN_NATIVE", compiled)
+    for ids in (pa.array([1, 2, 3]), pa.array(["1", "2", "3"])):
+        path = tmp_path / "edges.csv"
+        path.write_bytes(lines.encode())
+        assert read_edges(path, ids, target="c").index.tolist() == [[0, 2], [1, 0]]
+
+
+@pytest.mark.parametrize("compiled", ["1", "0"])
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [("9,1", "1 of 2,001 edges to unknown ids"), (",1", "must have an id"), ("1", "cannot be read")],
+)
+def test_bad_rows_are_found_wherever_they_are(
+    row: str, message: str, compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOGNN_NATIVE", compiled)
+    monkeypatch.setattr("glognn.native.ids.PART", 64)
+    path = tmp_path / "edges.csv"
+    path.write_text("a,b\n" + "1,2\n" * 1999 + row + "\n2,1\n")
+    with pytest.raises(InputError, match=message):
+        read_edges(path, pa.array([1, 2]))
+    path.write_text("a,b\n" + "1,2\n" * 1999 + "2,1\n")
+    assert read_edges(path, pa.array([1, 2])).index.tolist() == [[0] * 1999 + [1], [1] * 1999 + [0]]

@@ -6,6 +6,7 @@ numbers are ('7', not '007'), and text otherwise.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +39,7 @@ FORMATS = {
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 """What stands for a missing value in the text files of nodes; in those of edges only nothing at all does."""
 UNKNOWN = ("error", "drop")
-_BLOCK = 1 << 24
+_BLOCK, _HEADER = 1 << 24, 1 << 16
 _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _NAMED = 3
@@ -346,6 +347,8 @@ def read_edges(
         wanted.append(find_column(path, names, weight, 2, "--edge-weight"))
         if weight in wanted[:2]:
             raise InputError(f"--edge-weight must be a column other than the edges' ends. Got '{weight}' instead.")
+    if weight is None and (plain_rows := _read_plain(path, first, second, ids)) is not None:
+        return Edges(plain_rows, None, {"source": first, "target": second, "weight": None}, 0)
     table = _read_ends(path, wanted, ids)
     index = _locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in wanted[:2]], ids)
     weights = None if weight is None else _weights(table[weight], path, weight)
@@ -360,6 +363,22 @@ def read_edges(
     if not index.shape[1]:
         raise InputError(f"No edge of '{path}' joins two nodes of the node table: are these the same ids?")
     return Edges(index, weights, {"source": first, "target": second, "weight": weight}, count)
+
+
+def _read_plain(path: Path, first: str, second: str, ids: Values) -> IntArray | None:
+    """The ends of all edges of a plain text file, read and looked up in one go; nothing where it is not so plain."""
+    kind, gzipped = table_format(path)
+    if gzipped or kind not in ("csv", "tsv") or not len(ids) or not Ids.supported() or not path.stat().st_size:
+        return None
+    text = np.memmap(path, dtype=np.uint8, mode="r")
+    delimiter = "\t" if kind == "tsv" else ","
+    line = bytes(text[:_HEADER]).partition(b"\n")
+    [header] = csv.reader([line[0].decode("utf-8-sig", "replace")], delimiter=delimiter)
+    if not line[1] or header.count(first) != 1 or header.count(second) != 1:
+        return None
+    rows = text[len(line[0]) + 1 :]
+    ends = header.index(first), header.index(second)
+    return Ids(ids).read_rows(rows, delimiter, len(header), ends) if len(rows) else None
 
 
 def _read_ends(path: Path, wanted: list[str], ids: Values) -> Table:

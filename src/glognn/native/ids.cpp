@@ -50,7 +50,9 @@ struct Numbers {
         int64_t value;
         int64_t place;  // -1: empty
     };
-    uint64_t hash(int64_t k) const { return mixed(mixed(static_cast<uint64_t>(values[k]))); }
+    static uint64_t hash(const Numbers& wanted, int64_t k) {
+        return mixed(mixed(static_cast<uint64_t>(wanted.values[k])));
+    }
     Slot slot(int64_t k, uint64_t) const { return {values[k], k}; }
     bool same(const Slot& slot, const Numbers& wanted, int64_t k, uint64_t) const {
         return slot.value == wanted.values[k];
@@ -58,6 +60,21 @@ struct Numbers {
     void ask(const Slot&) const {}
 };
 
+inline uint64_t word(const char* at) {
+    uint64_t found;
+    std::memcpy(&found, at, 8);
+    return found;
+}
+
+// Texts that lie anywhere.
+struct Pieces {
+    const char* const* starts;
+    const int32_t* lengths;
+    const char* at(int64_t k) const { return starts[k]; }
+    int32_t length(int64_t k) const { return lengths[k]; }
+};
+
+// Texts one after the other, as pyarrow stores them.
 struct Text {
     const int32_t* offsets;
     const char* bytes;
@@ -65,14 +82,11 @@ struct Text {
         uint32_t tag;
         int32_t place, offset, length;
     };
-    static uint64_t word(const char* at) {
-        uint64_t found;
-        std::memcpy(&found, at, 8);
-        return found;
-    }
-    uint64_t hash(int64_t k) const {
-        const char* at = bytes + offsets[k];
-        const int64_t length = offsets[k + 1] - offsets[k];
+    const char* at(int64_t k) const { return bytes + offsets[k]; }
+    int32_t length(int64_t k) const { return offsets[k + 1] - offsets[k]; }
+    template <class Wanted> static uint64_t hash(const Wanted& wanted, int64_t k) {
+        const char* at = wanted.at(k);
+        const int64_t length = wanted.length(k);
         uint64_t h = static_cast<uint64_t>(length) * FACTOR, last = 0;
         if (length >= 8) {
             for (int64_t start = 0; start + 8 < length; start += 8) h = mixed(h ^ word(at + start));
@@ -83,12 +97,11 @@ struct Text {
         return mixed(mixed(h ^ last));
     }
     Slot slot(int64_t k, uint64_t h) const {
-        return {static_cast<uint32_t>(h >> 32), static_cast<int32_t>(k), offsets[k], offsets[k + 1] - offsets[k]};
+        return {static_cast<uint32_t>(h >> 32), static_cast<int32_t>(k), offsets[k], length(k)};
     }
-    bool same(const Slot& slot, const Text& wanted, int64_t k, uint64_t h) const {
-        return slot.tag == static_cast<uint32_t>(h >> 32) &&
-               slot.length == wanted.offsets[k + 1] - wanted.offsets[k] &&
-               std::memcmp(bytes + slot.offset, wanted.bytes + wanted.offsets[k], static_cast<size_t>(slot.length)) == 0;
+    template <class Wanted> bool same(const Slot& slot, const Wanted& wanted, int64_t k, uint64_t h) const {
+        return slot.tag == static_cast<uint32_t>(h >> 32) && slot.length == wanted.length(k) &&
+               std::memcmp(bytes + slot.offset, wanted.at(k), static_cast<size_t>(slot.length)) == 0;
     }
     void ask(const Slot& slot) const { __builtin_prefetch(bytes + slot.offset); }
 };
@@ -108,19 +121,19 @@ template <class Keys> struct Table {
     Table(const Keys& keys, int64_t count) : known(keys), mask(size(count) - 1), slots(mask + 1) {
         std::memset(slots.data, 0xFF, (mask + 1) * sizeof(Slot));  // every place is -1
         for (int64_t k = 0; k < count; ++k) {
-            const uint64_t h = keys.hash(k);
+            const uint64_t h = Keys::hash(keys, k);
             uint64_t at = h & mask;
             while (slots.data[at].place >= 0) at = (at + 1) & mask;
             slots.data[at] = keys.slot(k, h);
         }
     }
 
-    void find(const Keys& wanted, int64_t count, int64_t* out) const {
+    template <class Wanted> void find(const Wanted& wanted, int64_t count, int64_t* out) const {
         uint64_t hashes[BATCH];
         for (int64_t start = 0; start < count; start += BATCH) {
             const int64_t some = std::min<int64_t>(BATCH, count - start);
             for (int64_t k = 0; k < some; ++k) {
-                hashes[k] = wanted.hash(start + k);
+                hashes[k] = Keys::hash(wanted, start + k);
                 __builtin_prefetch(slots.data + (hashes[k] & mask));
             }
             for (int64_t k = 0; k < some; ++k) known.ask(slots.data[hashes[k] & mask]);
@@ -164,6 +177,97 @@ struct Ids {
     }
 };
 
+// A whole number the way that numbers are written, between two places; false for anything else.
+bool parse(const char* at, const char* end, int64_t& out) {
+    const bool negative = at < end && *at == '-';
+    at += negative;
+    if (at == end || end - at > 18 || (*at == '0' && end - at > 1)) return false;
+    int64_t found = 0;
+    for (; at < end; ++at) {
+        const unsigned digit = static_cast<unsigned>(*at) - '0';
+        if (digit > 9) return false;
+        found = 10 * found + digit;
+    }
+    out = negative ? -found : found;
+    return !negative || found;
+}
+
+// Where one of three letters comes next, or the end: eight letters at a time.
+inline const char* next(const char* at, const char* end, char a, char b, char c) {
+    constexpr uint64_t ONES = 0x0101010101010101ull, HIGH = 0x8080808080808080ull;
+    const uint64_t all[3] = {ONES * static_cast<unsigned char>(a), ONES * static_cast<unsigned char>(b),
+                             ONES * static_cast<unsigned char>(c)};
+    for (; end - at >= 8; at += 8) {
+        uint64_t found = 0;
+        for (const uint64_t each : all) {
+            const uint64_t rest = word(at) ^ each;
+            found |= (rest - ONES) & ~rest;
+        }
+        if (found & HIGH) break;
+    }
+    while (at < end && *at != a && *at != b && *at != c) ++at;
+    return at;
+}
+
+// Rows of a table of text, from one line to another: two columns of ids, looked up.
+struct Rows {
+    const Ids& ids;
+    char delimiter;
+    int columns, wanted[2];  // the places of the two columns
+
+    // Rows read, or -1 at a row that is not plain, or whose ids are not known.
+    int64_t read(const char* at, const char* end, int64_t* const out[2]) const {
+        const char* starts[2][BATCH];
+        int32_t lengths[2][BATCH];
+        int64_t numbers[2][BATCH], rows = 0;
+        while (at < end) {
+            int64_t some = 0;
+            for (; some < BATCH && at < end; ++some) {
+                int column = 0;
+                for (bool last = false; !last; ++column) {
+                    const char *from = at, *to;
+                    if (at < end && *at == '"') {
+                        to = next(++from, end, '"', '\n', '\n');
+                        if (to >= end || *to != '"') return -1;
+                        at = to + 1 + (to + 2 < end && to[1] == '\r' && to[2] == '\n');
+                        if (at < end && *at != delimiter && *at != '\n') return -1;
+                    } else {
+                        at = next(at, end, delimiter, '\n', '"');
+                        if (at < end && *at == '"') return -1;
+                        to = at > from && at[-1] == '\r' && (at >= end || *at == '\n') ? at - 1 : at;
+                    }
+                    last = at >= end || *at == '\n';
+                    for (int side = 0; side < 2; ++side) {
+                        if (column != wanted[side]) continue;
+                        if (to == from) return -1;
+                        if (ids.text) {
+                            starts[side][some] = from;
+                            lengths[side][some] = static_cast<int32_t>(to - from);
+                        } else if (!parse(from, to, numbers[side][some])) {
+                            return -1;
+                        }
+                    }
+                    at += !last;
+                }
+                ++at;
+                if (column != columns) return -1;
+            }
+            for (int side = 0; side < 2; ++side) {
+                if (ids.text)
+                    ids.text->find(Pieces{starts[side], lengths[side]}, some, out[side] + rows);
+                else if (ids.range)
+                    ids.range->find(numbers[side], some, out[side] + rows);
+                else
+                    ids.numbers->find(Numbers{numbers[side]}, some, out[side] + rows);
+                for (int64_t k = 0; k < some; ++k)
+                    if (out[side][rows + k] < 0) return -1;
+            }
+            rows += some;
+        }
+        return rows;
+    }
+};
+
 }  // namespace
 
 // Known ids, each of them once; null when memory is short. The caller keeps the arrays until glognn_ids_free.
@@ -193,10 +297,25 @@ API void glognn_ids_free(void* ids) { delete static_cast<Ids*>(ids); }
 // The place of each value, -1 where it is none of the ids.
 API void glognn_find_numbers(const void* handle, const int64_t* values, int64_t count, int64_t* out) {
     const Ids& ids = *static_cast<const Ids*>(handle);
-    ids.range ? ids.range->find(values, count, out) : ids.numbers->find({values}, count, out);
+    ids.range ? ids.range->find(values, count, out) : ids.numbers->find(Numbers{values}, count, out);
 }
 
 API void glognn_find_text(
     const void* handle, const int32_t* offsets, const char* bytes, int64_t count, int64_t* out) {
-    static_cast<const Ids*>(handle)->text->find({offsets, bytes}, count, out);
+    static_cast<const Ids*>(handle)->text->find(Text{offsets, bytes}, count, out);
+}
+
+// Lines between two places; the last one need not end.
+API int64_t glognn_count_lines(const char* text, int64_t size) {
+    int64_t found = std::count(text, text + size, '\n');
+    return found + (size && text[size - 1] != '\n');
+}
+
+// Two columns of a table of text, looked up: rows read, or -1 where something is not plain or not known.
+API int64_t glognn_read_rows(const void* ids, const char* text, int64_t size, int64_t delimiter, int64_t columns,
+                             int64_t first, int64_t second, int64_t* out_first, int64_t* out_second) {
+    const Rows rows{*static_cast<const Ids*>(ids), static_cast<char>(delimiter), static_cast<int>(columns),
+                    {static_cast<int>(first), static_cast<int>(second)}};
+    int64_t* const out[2] = {out_first, out_second};
+    return rows.read(text, text + size, out);
 }

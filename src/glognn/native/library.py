@@ -85,6 +85,14 @@ _IDS = {
     "glognn_ids_free": [c_void_p],
     "glognn_find_numbers": [c_void_p, c_void_p, c_int64, c_void_p],
     "glognn_find_text": [c_void_p, c_void_p, c_void_p, c_int64, c_void_p],
+    "glognn_count_lines": [c_void_p, c_int64],
+    "glognn_read_rows": [c_void_p, c_void_p, *[c_int64] * 5, c_void_p, c_void_p],
+}
+_RESULTS = {
+    "glognn_ids_numbers": c_void_p,
+    "glognn_ids_text": c_void_p,
+    "glognn_count_lines": c_int64,
+    "glognn_read_rows": c_int64,
 }
 
 
@@ -124,7 +132,8 @@ def _open(path: Path) -> ctypes.CDLL | None:
         library.glognn_mask.argtypes, library.glognn_mask.restype = [c_void_p, c_int64, c_void_p], None
         for name, arguments in _IDS.items():
             found = getattr(library, name)
-            found.argtypes, found.restype = arguments, c_void_p if name.startswith("glognn_ids_") else None
+            found.argtypes = arguments
+            found.restype = _RESULTS.get(name)
     except (OSError, AttributeError) as error:
         logger.info("the native core cannot be loaded (%s): training uses PyTorch alone", error)
         return None
