@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from glognn.cli import main as cli
 from glognn.experiments.plan import make_plan
 from glognn.experiments.pool import run_jobs
+from glognn.training import preflight
 from tests.cli.test_datasets import run
 from tests.conftest import MIRROR
 
@@ -79,6 +82,24 @@ def test_a_small_table(tmp_path: Path) -> None:
         ("texas", "mlp"),
     ]
     assert listed[3]["seeds"] == [0, 1]
+
+
+@pytest.mark.real_data
+def test_a_model_that_does_not_fit_is_said_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine with 8 MiB free, as the files of its system say."""
+    monkeypatch.setattr(preflight, "_SYSTEM", tmp_path)
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemAvailable: 8192 kB\n")
+    options = ["--datasets", "texas", "--models", "wrgat,mlp", "--splits", "0-1", "--workers", "1", "--quick"]
+    arguments = ["reproduce", "table1", *options, "--data-mirror", str(MIRROR), "--out", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["glognn", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 0
+    folder = tmp_path / "out/table1-quick"
+    assert (folder / "table.md").read_text().count("| wrgat | does not fit | 2.00 |") == 2
+    cells = json.loads((folder / "table.json").read_text())[0]["cells"]
+    assert [(cell["status"], cell["runs"]) for cell in cells] == [("does not fit", 0), ("ok", 2)]
 
 
 @pytest.mark.real_data

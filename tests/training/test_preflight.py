@@ -173,7 +173,7 @@ def test_a_run_that_does_not_fit_does_not_stop_the_others(tmp_path: Path) -> Non
 
 
 def test_trials_that_do_not_fit_are_given_up(tmp_path: Path) -> None:
-    held = {"epochs": 2, "threads": 1, "device": "cpu", "hidden_channels": 10**9}
+    held = {"epochs": 2, "threads": 1, "device": "cpu", "hidden_channels": 10**9, "num_layers": 2}
     search = Search("mlp", "pairs", "wide", "0-1", held)
     open_folder(tmp_path, search)
     work(tmp_path, 2)

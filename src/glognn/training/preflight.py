@@ -98,15 +98,16 @@ def check_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, mem
     device = resolve_device(training.device)
     need = Need.of(model, sizes_of(graph), members=members, value_bytes=DTYPES[training.dtype].itemsize)
     for what, size, place in (
-        ("training", need.training, device.type),
         ("preparing the graph", need.preparation, "cpu"),
+        ("training", need.training, device.type),
     ):
         free = free_memory(device if place == device.type else None)
         if free is not None and size > free:
+            hopeless = what != "training" or need.inputs > free
             raise TooLargeError(
                 f"{_title(model, members)} does not fit: {what} takes about {_gib(size)}"
                 f"{_parts(need) if what == 'training' else ''}, and {_gib(free)} are free {_where(place)}. "
-                f"{_advice(model, members, place, preparing=what != 'training')} {SWITCH}=0 tries it all the same."
+                f"{_advice(model, members, place, hopeless=hopeless)} {SWITCH}=0 tries it all the same."
             )
 
 
@@ -209,12 +210,13 @@ def _where(place: str) -> str:
     return "on this machine" if _share.workers == 1 else f"for each of {_share.workers} workers"
 
 
-def _advice(model: ModelConfig, members: int, place: str, *, preparing: bool = False) -> str:
+def _advice(model: ModelConfig, members: int, place: str, *, hopeless: bool = False) -> str:
+    """What to change; no setting helps where the graph alone is too large for the model."""
     settings = [f"{name} (now {value})" for name in _MATTERING if (value := getattr(model, name, 0))]
-    ways = ["take another model or a smaller graph"] if preparing else []
-    ways += [f"lower {' or '.join(settings)}"] if settings and not preparing else []
+    ways = ["take another model or a smaller graph"] if hopeless else []
+    ways += [f"lower {' or '.join(settings)}"] if settings and not hopeless else []
     ways += ["train fewer at a time"] if members > 1 else []
     ways += ["use fewer workers"] if _share.workers > 1 and place == "cpu" else []
-    ways += [] if preparing else ["use another device" if place == "cpu" else "use --device cpu"]
+    ways += [] if hopeless else ["use another device" if place == "cpu" else "use --device cpu"]
     text = ", or ".join(ways)
     return f"{text[0].upper()}{text[1:]}."
