@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,21 @@ MIRROR = Annotated[
         help="Folder with the published files, for machines without internet. [dim]Default: GLOGNN_MIRROR.[/dim]",
     ),
 ]
+
+WORKERS = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=256,
+        help="Processes, each with one CPU thread. [dim]Default: one for each core, with --device cuda 1.[/dim]",
+    ),
+]
+
+
+def worker_count(given: int | None, device: str) -> int:
+    """As many as asked for, or the default."""
+    return given or (1 if device == "cuda" else max(1, os.cpu_count() or 1))
 
 
 def help_text(function: Callable[..., None]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR
+from glognn.cli.options import MIRROR, WORKERS, worker_count
 from glognn.cli.studies import ablation, efficiency, examination, table
 from glognn.cli.workshop import Workshop
 from glognn.data.catalog import DATASETS
@@ -63,15 +62,7 @@ def command(
             "those of your own (glognn tune --out FOLDER); models without any take published ones, then defaults.",
         ),
     ] = "published",
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=256,
-            help="Processes, each with one CPU thread. [dim]Default: one for each core, with --device cuda 1.[/dim]",
-        ),
-    ] = None,
+    workers: WORKERS = None,
     device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
     together: Annotated[
         bool,
@@ -131,7 +122,7 @@ def command(
         root=out,
         folder=out / (f"{study}-quick" if quick else study),
         mirror=mirror_dir(data_mirror),
-        workers=workers or (1 if device == "cuda" else max(1, os.cpu_count() or 1)),
+        workers=worker_count(workers, device),
         together=together,
     )
     if study == "efficiency":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR, with_settings
+from glognn.cli.options import MIRROR, WORKERS, with_settings, worker_count
 from glognn.data.sources import find_source
 from glognn.errors import GloGNNError, InputError
 from glognn.experiments.config import RunConfig, resolve
@@ -41,15 +41,7 @@ def command(
     splits: Annotated[str, typer.Option("--splits", "-s", help="Splits whose validation scores are averaged.")] = "all",
     sampler: Annotated[str, typer.Option("--sampler", help=f"{', '.join(SAMPLERS)}.")] = "tpe",
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Give up trials below the median early.")] = True,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=256,
-            help="Processes, each with one CPU thread. [dim]Default: one for each core, with --device cuda 1.[/dim]",
-        ),
-    ] = None,
+    workers: WORKERS = None,
     together: Annotated[
         int | None,
         typer.Option(
@@ -100,7 +92,7 @@ def command(
 
     names = parse_names(models, MODELS, "model")
     sources = [find_source(name.strip()) for name in datasets.split(",") if name.strip()]
-    held = {"device": "cpu", "threads": 1} | settings
+    held: dict[str, Any] = {"device": "cpu", "threads": 1} | settings
     for name in names:
         find_space(name, space)
     checked = resolve(names, None, held, sources[0].name, splits)
@@ -121,10 +113,8 @@ def command(
         open_folder(folder, search)
     console = Console()
     if not best:
-        on_gpu = held["device"] == "cuda"
-        at_once = together or (trials if sampler == "random" else 8 if on_gpu else 1)
-        crew = workers or (1 if on_gpu else max(1, os.cpu_count() or 1))
-        _search(console, studies, trials, crew, storage, data_mirror, at_once)
+        at_once = together or (trials if sampler == "random" else 8 if held["device"] == "cuda" else 1)
+        _search(console, studies, trials, worker_count(workers, held["device"]), storage, data_mirror, at_once)
     if len(studies) == 1:
         [(folder, search)] = studies.items()
         _finish(console, folder, search, storage)
@@ -143,7 +133,7 @@ def search_settings(
     held = {name: value for name, value in given.items() if name in own}
     search = Search(model, config.dataset, DEFAULT_SPACE, config.splits, {"device": "cpu", "threads": 1} | held)
     open_folder(folder / model, search)
-    _search(console, {folder / model: search}, trials, max(1, os.cpu_count() or 1), None, mirror, 1)
+    _search(console, {folder / model: search}, trials, worker_count(None, search.given["device"]), None, mirror, 1)
     _finish(console, folder / model, search, None)
     [found] = resolve([model], str(folder / model / BEST), held, config.dataset, config.splits)
     return found
