@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from torch_geometric.data import Data
 
 from glognn.cli import main as cli
+from glognn.data.convert import to_edges
 from glognn.data.npz import read_npz, write_npz
 from glognn.data.tables import read_table, write_table
 from tests.conftest import make_data
@@ -509,3 +511,32 @@ def test_enough_is_tried(figures: dict[str, str]) -> None:
     count = len(BAD_TRAINING) + 3 + len(BAD_PREDICTION) + len(BAD_EVALUATION)
     figures["bad inputs tried on train, predict and evaluate"] = str(count)
     assert count >= 60
+
+
+def test_tables_and_python_s_doors_give_the_same_predictions(finished: Path, glognn: Run) -> None:
+    """CSV through the command line; the same graph as PyG Data, SciPy matrices and NetworkX through the estimator."""
+    import networkx as nx
+    import scipy.sparse as sp
+
+    from glognn import GloGNNClassifier
+
+    assert glognn("predict", str(finished / "run"), "--out", "all.parquet")[0] == 0
+    expected = pd.read_parquet("all.parquet").iloc[:, 2:4].to_numpy()
+    data = read_npz(finished / "run/graph.npz")
+    nodes = int(data.num_nodes)
+    source, target = data.edge_index.numpy()
+    matrix = sp.coo_array((np.ones(len(source)), (source, target)), shape=(nodes, nodes)).tocsr()
+    matrix.data[:] = 1
+    network = nx.DiGraph()
+    network.add_nodes_from(range(nodes))
+    network.add_edges_from(zip(source.tolist(), target.tolist(), strict=True))
+    masks = {name: data[f"{name}_mask"].view(-1) for name in ("train", "val", "test")}
+    whole = Data(x=data.x, edge_index=data.edge_index, y=data.y, **{f"{name}_mask": m for name, m in masks.items()})
+    doors = {"data": whole}
+    for name, (edges, weight) in {"scipy": to_edges(matrix, nodes), "networkx": to_edges(network, nodes)}.items():
+        assert weight is None or bool((weight == 1).all())
+        doors[name] = whole.clone()
+        doors[name].edge_index = edges
+    for name, door in doors.items():
+        found = GloGNNClassifier(epochs=3, device="cpu").fit(door)
+        np.testing.assert_array_equal(found.predict_proba(), expected, err_msg=name)
