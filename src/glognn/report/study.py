@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
     """``importance`` and ``slices`` as PNG and SVG; nothing with fewer than four completed trials."""
     import optuna
+    from matplotlib.ticker import NullFormatter
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
@@ -46,8 +47,9 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
         shown = values if numbers else [str(value) for value in values]
         scores = [100 * (trial.value or 0.0) for trial in having]
         axes.plot(shown, scores, "o", markersize=3.5, alpha=0.6, color="#0072B2", markeredgewidth=0)
-        if numbers and min(values) > 0 and max(values) / min(values) > 20:
+        if any(getattr(trial.distributions[name], "log", False) for trial in having):
             axes.set_xscale("log")
+            axes.xaxis.set_minor_formatter(NullFormatter())  # labels of a narrow range would overlap
         axes.set_xlabel(name)
         axes.grid(alpha=0.3)
         if place % columns == 0:
