@@ -24,7 +24,10 @@ from tests.conftest import MIRROR
         (["table1", "--datasets", "pokec"], "There is no dataset of table1 'pokec'"),
         (["table1", "--seeds", "x"], "seeds must be numbers"),
         (["table1", "--splits", "12"], "The split must be in the range [0, 9]. Got 12"),
-        (["table1", "--settings", "mine"], "The settings must be one of published, tuned, default. Got 'mine'"),
+        (
+            ["table1", "--settings", "mine"],
+            "The settings must be one of published, tuned, equal, default or a folder",
+        ),
         (["table1", "--device", "tpu"], "The device must be cpu or cuda. Got 'tpu'"),
         (["table1", "--data-mirror", "nowhere"], "The data mirror must be a folder"),
     ],

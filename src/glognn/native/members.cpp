@@ -38,72 +38,204 @@ namespace {
 // ---------------------------------------------------------------------------------------------- vectors
 
 constexpr int LANES = 16;
-typedef float Vector __attribute__((vector_size(64), may_alias));
-typedef int32_t Integers __attribute__((vector_size(64), may_alias));
-typedef uint32_t Words __attribute__((vector_size(64), may_alias));
-typedef double Doubles __attribute__((vector_size(64), may_alias));
-
-INLINE Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
-INLINE void store(float* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
-INLINE Vector splat(float x) { return Vector{x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
-INLINE Words splat_word(uint32_t x) { return Words{x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
-
-INLINE Vector permute(Vector v, Integers lanes) {
 #if defined(__AVX512F__)
-    return (Vector)_mm512_permutexvar_ps((__m512i)lanes, (__m512)v);
+constexpr int REGISTER = 64;  // bytes
 #elif defined(__AVX2__)
-    const __m256* halves = reinterpret_cast<const __m256*>(&v);
-    const __m256i* wanted = reinterpret_cast<const __m256i*>(&lanes);
-    Vector out;
-    __m256* result = reinterpret_cast<__m256*>(&out);
-    for (int h = 0; h < 2; ++h) {
-        const __m256 low = _mm256_permutevar8x32_ps(halves[0], wanted[h]);
-        const __m256 high = _mm256_permutevar8x32_ps(halves[1], wanted[h]);
-        result[h] = _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(wanted[h], 28)));
+constexpr int REGISTER = 32;
+#else
+constexpr int REGISTER = 16;
+#endif
+typedef float Floats __attribute__((vector_size(REGISTER), may_alias));
+typedef int32_t Ints __attribute__((vector_size(REGISTER), may_alias));
+typedef uint32_t Uints __attribute__((vector_size(REGISTER), may_alias));
+typedef double Reals __attribute__((vector_size(REGISTER), may_alias));
+
+struct alignas(64) Integers {
+    int32_t at[LANES];
+    int32_t& operator[](int k) { return at[k]; }
+};
+
+#if defined(__AVX512F__)
+
+typedef Floats Vector;
+typedef Uints Words;
+typedef Reals Doubles;
+
+#else
+
+// Where registers are shorter a vector is two of half its length: one of 64 bytes would be kept in memory.
+template <class T> struct Two {
+    T a, b;
+    float operator[](int k) const { return reinterpret_cast<const float*>(this)[k]; }
+    float& operator[](int k) { return reinterpret_cast<float*>(this)[k]; }
+};
+
+#define PAIRWISE(op)                                                                                                   \
+    template <class T> INLINE Two<T> operator op(const Two<T>& x, const Two<T>& y) {                                   \
+        return {x.a op y.a, x.b op y.b};                                                                               \
+    }                                                                                                                  \
+    template <class T> INLINE Two<T> operator op(const Two<T>& x, float y) { return {x.a op y, x.b op y}; }            \
+    template <class T> INLINE Two<T>& operator op##=(Two<T>& x, const Two<T>& y) { return x = x op y; }
+#define BITWISE(op, S)                                                                                                 \
+    template <class T> INLINE Two<T> operator op(const Two<T>& x, S y) { return {x.a op y, x.b op y}; }
+PAIRWISE(+)
+PAIRWISE(-)
+PAIRWISE(*)
+PAIRWISE(/)
+#undef PAIRWISE
+BITWISE(<<, int)
+BITWISE(>>, int)
+BITWISE(&, uint32_t)
+#undef BITWISE
+template <class T> INLINE Two<T> operator|(const Two<T>& x, const Two<T>& y) { return {x.a | y.a, x.b | y.b}; }
+template <class T> INLINE Two<T> operator^(const Two<T>& x, const Two<T>& y) { return {x.a ^ y.a, x.b ^ y.b}; }
+template <class T> INLINE Two<T>& operator^=(Two<T>& x, const Two<T>& y) { return x = x ^ y; }
+template <class T> INLINE Two<T> operator*(float x, const Two<T>& y) { return y * x; }
+template <class T> INLINE Two<T> operator-(const Two<T>& x) { return {-x.a, -x.b}; }
+
+#if defined(__AVX2__)
+typedef Two<Floats> Vector;
+typedef Two<Uints> Words;
+typedef Two<Reals> Doubles;
+#else
+typedef Two<Two<Floats>> Vector;
+typedef Two<Two<Uints>> Words;
+typedef Two<Two<Reals>> Doubles;
+#endif
+
+#endif
+
+// Each of these is written for one register, and for two halves by halves.
+template <class T> struct Part {
+    static constexpr int SIZE = sizeof(T) / sizeof(float);
+    static INLINE T load(const float* p) { return *reinterpret_cast<const T*>(p); }
+    static INLINE void store(float* p, T v) { *reinterpret_cast<T*>(p) = v; }
+    template <class S> static INLINE T splat(S x) {
+#if defined(__AVX512F__)
+        return T{x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+#elif defined(__AVX2__)
+        return T{x, x, x, x, x, x, x, x};
+#else
+        return T{x, x, x, x};
+#endif
     }
-    return out;
+    // The lanes of v whose bit is set; 0 elsewhere.
+    static INLINE T chosen(uint32_t bits, T v) {
+#if defined(__AVX512F__)
+        return (T)_mm512_maskz_mov_ps((__mmask16)bits, (__m512)v);
+#else
+#if defined(__AVX2__)
+        const Uints lanes = {1, 2, 4, 8, 16, 32, 64, 128};
+#else
+        const Uints lanes = {1, 2, 4, 8};
+#endif
+        return (lanes & bits) != 0 ? v : T{};
+#endif
+    }
+    static INLINE T where_open(T before, T value) { return before <= 0 ? T{} : value; }
+    static INLINE T larger(T x, T y) { return x < y ? y : x; }
+    static INLINE T exponential(T x) {
+        x = x < -87.0f ? splat(-87.0f) : x;
+        const T shift = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number
+        const T shifted = x * 1.44269504f + shift;
+        const T whole = shifted - shift;
+        const T r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
+        T p = splat(1.9875691500e-4f);
+        p = p * r + 1.3981999507e-3f;
+        p = p * r + 8.3334519073e-3f;
+        p = p * r + 4.1665795894e-2f;
+        p = p * r + 1.6666665459e-1f;
+        p = p * r + 5.0000001201e-1f;
+        p = p * r * r + r + 1.0f;
+        const Ints exponent = ((Ints)shifted - (Ints)shift + 127) << 23;
+        return p * (T)exponent;
+    }
+    static INLINE T root(T v) {
+#if defined(__AVX512F__)
+        return (T)_mm512_sqrt_ps((__m512)v);
+#elif defined(__AVX2__)
+        return (T)_mm256_sqrt_ps((__m256)v);
+#elif defined(__x86_64__)
+        return (T)_mm_sqrt_ps((__m128)v);
+#else
+        for (int k = 0; k < SIZE; ++k) v[k] = __builtin_sqrtf(v[k]);
+        return v;
+#endif
+    }
+};
+
+#if !defined(__AVX512F__)
+template <class T> struct Part<Two<T>> {
+    typedef Two<T> V;
+    typedef Part<T> Half;
+    static constexpr int SIZE = 2 * Half::SIZE;
+    static INLINE V load(const float* p) { return {Half::load(p), Half::load(p + Half::SIZE)}; }
+    static INLINE void store(float* p, const V& v) {
+        Half::store(p, v.a);
+        Half::store(p + Half::SIZE, v.b);
+    }
+    template <class S> static INLINE V splat(S x) { return {Half::splat(x), Half::splat(x)}; }
+    static INLINE V chosen(uint32_t bits, const V& v) {
+        return {Half::chosen(bits, v.a), Half::chosen(bits >> Half::SIZE, v.b)};
+    }
+    static INLINE V where_open(const V& before, const V& value) {
+        return {Half::where_open(before.a, value.a), Half::where_open(before.b, value.b)};
+    }
+    static INLINE V larger(const V& x, const V& y) { return {Half::larger(x.a, y.a), Half::larger(x.b, y.b)}; }
+    static INLINE V exponential(const V& x) { return {Half::exponential(x.a), Half::exponential(x.b)}; }
+    static INLINE V root(const V& x) { return {Half::root(x.a), Half::root(x.b)}; }
+};
+#endif
+
+INLINE Vector load(const float* p) { return Part<Vector>::load(p); }
+INLINE void store(float* p, Vector v) { Part<Vector>::store(p, v); }
+INLINE Vector splat(float x) { return Part<Vector>::splat(x); }
+INLINE Words splat_word(uint32_t x) { return Part<Words>::splat(x); }
+
+INLINE Vector permute(Vector v, const Integers& lanes) {
+#if defined(__AVX512F__)
+    return (Vector)_mm512_permutexvar_ps(_mm512_load_si512(lanes.at), (__m512)v);
+#elif defined(__AVX2__)
+    const auto half = [&](const int32_t* wanted) {
+        const __m256i places = _mm256_load_si256(reinterpret_cast<const __m256i*>(wanted));
+        const __m256 low = _mm256_permutevar8x32_ps((__m256)v.a, places);
+        const __m256 high = _mm256_permutevar8x32_ps((__m256)v.b, places);
+        return (Floats)_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(places, 28)));
+    };
+    return {half(lanes.at), half(lanes.at + 8)};
 #else
     alignas(64) float from[LANES], to[LANES];
     store(from, v);
-    for (int k = 0; k < LANES; ++k) to[k] = from[reinterpret_cast<const int32_t*>(&lanes)[k]];
+    for (int k = 0; k < LANES; ++k) to[k] = from[lanes.at[k]];
     return load(to);
 #endif
 }
 
-// The lanes of v whose bit is set; 0 elsewhere.
-INLINE Vector chosen(uint32_t bits, Vector v) {
-#if defined(__AVX512F__)
-    return (Vector)_mm512_maskz_mov_ps((__mmask16)bits, (__m512)v);
-#else
-    const Words powers = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-    return (splat_word(bits) & powers) != 0 ? v : splat(0);
-#endif
-}
+INLINE Vector chosen(uint32_t bits, Vector v) { return Part<Vector>::chosen(bits, v); }
 
 // One bit per lane: whether x < limit, for values below 2^16.
 INLINE uint32_t below(Words x, Words limit) {
 #if defined(__AVX512F__)
     return _mm512_cmplt_epu32_mask((__m512i)x, (__m512i)limit);
 #elif defined(__AVX2__)
-    const __m256i* a = reinterpret_cast<const __m256i*>(&x);
-    const __m256i* b = reinterpret_cast<const __m256i*>(&limit);
-    const int low = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(b[0], a[0])));
-    const int high = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(b[1], a[1])));
+    const int low = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32((__m256i)limit.a, (__m256i)x.a)));
+    const int high = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32((__m256i)limit.b, (__m256i)x.b)));
     return static_cast<uint32_t>(low | high << 8);
 #else
-    const uint32_t *a = reinterpret_cast<const uint32_t*>(&x), *b = reinterpret_cast<const uint32_t*>(&limit);
-    uint32_t bits = 0;
+    uint32_t a[LANES], b[LANES], bits = 0;
+    std::memcpy(a, &x, sizeof a);
+    std::memcpy(b, &limit, sizeof b);
     for (int k = 0; k < LANES; ++k) bits |= static_cast<uint32_t>(a[k] < b[k]) << k;
     return bits;
 #endif
 }
 
 // relu that lets NaN through, as torch's does.
-INLINE Vector rectified(Vector v) { return v <= 0 ? splat(0) : v; }
+INLINE Vector rectified(Vector v) { return Part<Vector>::where_open(v, v); }
 
 // `value` where the unit is open: positive before the nonlinearity and not dropped.
 INLINE Vector gated(Vector before, uint32_t kept, Vector value) {
-    return chosen(kept, before <= 0 ? splat(0) : value);
+    return chosen(kept, Part<Vector>::where_open(before, value));
 }
 
 // out[k] = the sum over the lanes of v[k], for 16 vectors at once.
@@ -121,19 +253,14 @@ INLINE Vector sums(const Vector* v) {
                              _mm512_shuffle_f32x4(b[2 * k], b[2 * k + 1], 0xDD));
     return (Vector)_mm512_add_ps(_mm512_shuffle_f32x4(c[0], c[1], 0x88), _mm512_shuffle_f32x4(c[0], c[1], 0xDD));
 #elif defined(__AVX2__)
-    Vector out;
-    for (int h = 0; h < 2; ++h) {
+    const auto half = [](const Vector* w) {
         __m256 t[8];
-        for (int k = 0; k < 8; ++k) {
-            const __m256* halves = reinterpret_cast<const __m256*>(v + 8 * h + k);
-            t[k] = _mm256_add_ps(halves[0], halves[1]);
-        }
+        for (int k = 0; k < 8; ++k) t[k] = _mm256_add_ps((__m256)w[k].a, (__m256)w[k].b);
         const __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(t[0], t[1]), _mm256_hadd_ps(t[2], t[3]));
         const __m256 b = _mm256_hadd_ps(_mm256_hadd_ps(t[4], t[5]), _mm256_hadd_ps(t[6], t[7]));
-        reinterpret_cast<__m256*>(&out)[h] =
-            _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
-    }
-    return out;
+        return (Floats)_mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+    };
+    return {half(v), half(v + 8)};
 #else
     alignas(64) float out[LANES];
     for (int k = 0; k < LANES; ++k) {
@@ -152,40 +279,27 @@ INLINE void widen(Vector v, Doubles& low, Doubles& high) {
     low = (Doubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
     high = (Doubles)_mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd((__m512)v), 1)));
 #elif defined(__AVX2__)
-    const __m128* quarters = reinterpret_cast<const __m128*>(&v);
-    for (int k = 0; k < 2; ++k) {
-        reinterpret_cast<__m256d*>(&low)[k] = _mm256_cvtps_pd(quarters[k]);
-        reinterpret_cast<__m256d*>(&high)[k] = _mm256_cvtps_pd(quarters[k + 2]);
-    }
+    const auto both = [](__m256 x) -> Doubles {
+        return {(Reals)_mm256_cvtps_pd(_mm256_castps256_ps128(x)), (Reals)_mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))};
+    };
+    low = both((__m256)v.a);
+    high = both((__m256)v.b);
 #else
     alignas(64) float x[LANES];
+    double y[LANES];
     store(x, v);
-    for (int k = 0; k < 8; ++k) {
-        reinterpret_cast<double*>(&low)[k] = static_cast<double>(x[k]);
-        reinterpret_cast<double*>(&high)[k] = static_cast<double>(x[k + 8]);
-    }
+    for (int k = 0; k < LANES; ++k) y[k] = static_cast<double>(x[k]);
+    std::memcpy(&low, y, sizeof low);
+    std::memcpy(&high, y + LANES / 2, sizeof high);
 #endif
 }
 
-INLINE Vector larger(Vector a, Vector b) { return a < b ? b : a; }
+INLINE double entry(const Doubles& v, int k) { return reinterpret_cast<const double*>(&v)[k]; }
+
+INLINE Vector larger(Vector a, Vector b) { return Part<Vector>::larger(a, b); }
 
 // e^x for x <= 0, to about one unit in the last place (Cody-Waite reduction, polynomial of degree 6); keeps NaN.
-INLINE Vector exponential(Vector x) {
-    x = x < -87.0f ? splat(-87.0f) : x;
-    const Vector shift = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number
-    const Vector shifted = x * 1.44269504f + shift;
-    const Vector whole = shifted - shift;
-    const Vector r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
-    Vector p = splat(1.9875691500e-4f);
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    const Integers exponent = ((Integers)shifted - (Integers)shift + 127) << 23;
-    return p * (Vector)exponent;
-}
+INLINE Vector exponential(Vector x) { return Part<Vector>::exponential(x); }
 
 // m / (sqrt(v) * scale + eps) to float32 rounding.
 INLINE Vector normalized(Vector m, Vector v, Vector scale, Vector eps) {
@@ -199,10 +313,7 @@ INLINE Vector normalized(Vector m, Vector v, Vector scale, Vector eps) {
     inverse = _mm512_fmadd_ps(inverse, _mm512_fnmadd_ps(bottom, inverse, _mm512_set1_ps(1.0f)), inverse);
     return m * (Vector)inverse;
 #else
-    alignas(64) float root[LANES];
-    store(root, v);
-    for (int k = 0; k < LANES; ++k) root[k] = __builtin_sqrtf(root[k]);
-    return m / (load(root) * scale + eps);
+    return m / (Part<Vector>::root(v) * scale + eps);
 #endif
 }
 
@@ -409,13 +520,16 @@ struct Stream {
 
     Stream(uint64_t seed, uint64_t step) {
         uint64_t state = mix(mix(seed + 0x9E3779B97F4A7C15u) ^ (step * 0xD1B54A32D192ED03u));
-        for (auto& words : s)
+        for (auto& words : s) {
+            uint32_t drawn[LANES];
             for (int k = 0; k < LANES; k += 2) {
                 state += 0x9E3779B97F4A7C15u;
                 const uint64_t z = mix(state);
-                words[k] = static_cast<uint32_t>(z);
-                words[k + 1] = static_cast<uint32_t>(z >> 32) | 1u;
+                drawn[k] = static_cast<uint32_t>(z);
+                drawn[k + 1] = static_cast<uint32_t>(z >> 32) | 1u;
             }
+            std::memcpy(&words, drawn, sizeof words);
+        }
     }
 
     static uint64_t mix(uint64_t z) {
@@ -1078,7 +1192,7 @@ void Group::layers_forward(Scratch& scratch) {
                 for (int r = 0; r < half; ++r)
                     for (int j = 0; j < C; ++j) {
                         const int lane = s * C + j, other = (j + r) % C;
-                        const double value = lane < 8 ? low[r][lane % 8] : high[r][lane % 8];
+                        const double value = entry(lane < 8 ? low[r] : high[r], lane % 8);
                         group.gram[s].a[j * C + other] = group.gram[s].a[other * C + j] = value;
                     }
         }
