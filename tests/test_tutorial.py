@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -30,8 +29,6 @@ def test_the_tutorial_on_tables_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
             code = block if MIRROR.is_dir() else block.replace('"chameleon"', '"pairs"')
             exec(compile(code, str(TUTORIAL), "exec"), {})
             continue
-        if "new_pages" in block and find_spec("glognn.training.new_nodes") is None:
-            continue
         monkeypatch.setattr(sys, "argv", [word for line in block.splitlines() for word in shlex.split(line)])
         with pytest.raises(SystemExit) as ended:
             cli.main()
@@ -39,5 +36,4 @@ def test_the_tutorial_on_tables_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = pd.read_csv("predictions.csv").set_index("page")["prediction"]
     truth = pd.read_csv("truth.csv").set_index("page")["traffic"]
     assert (found.loc[truth.index] == truth).mean() > 0.55
-    if find_spec("glognn.training.new_nodes"):
-        assert len(pd.read_csv("new.csv")) == 50
+    assert len(pd.read_csv("new.csv")) == 50

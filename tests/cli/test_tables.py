@@ -7,7 +7,6 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from glognn.data.tables import read_table, write_table
 from tests.conftest import make_data
 
 NODES, EDGES = 48, 160
-NEW_NODES = find_spec("glognn.training.new_nodes") is not None
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -215,7 +213,6 @@ def test_runs_on_datasets_predict_by_node_number(glognn: Run, tmp_path: Path) ->
     assert "2 nodes with a known class" in glognn("evaluate", "run", "--labels", "truth.csv")[1]
 
 
-@pytest.mark.skipif(not NEW_NODES, reason="this version does not score new nodes")
 def test_new_nodes_are_predicted_from_tables(finished: Path, glognn: Run, tmp_path: Path) -> None:
     nodes, _ = frames()
     known = nodes["who"].tolist()

@@ -1,1 +1,1 @@
-"""Training on a CPU by compiled code: optional, built at installation, and checked against the PyTorch path."""
+"""Compiled code for training on a CPU and reading tables: optional, and checked against what it replaces."""
