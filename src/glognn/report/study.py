@@ -12,26 +12,18 @@ if TYPE_CHECKING:
 
 
 def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
-    """``importance`` and ``slices`` as PNG and SVG; nothing with fewer than four completed trials."""
-    import optuna
+    """``importance`` and ``slices`` as PNG and SVG; nothing with fewer than four completed trials.
+
+    Where all trials score alike, no setting mattered and ``importance`` is left out.
+    """
     from matplotlib.ticker import NullFormatter
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    if len(trials) < 4 or len({trial.value for trial in trials}) < 2:
+    if len(trials) < 4:
         return []
+    written = _plot_importance(study, trials, folder) if len({trial.value for trial in trials}) > 1 else []
     names = sorted({name for trial in trials for name in trial.params})
-    common = [name for name in names if all(name in trial.params for trial in trials)]
-    varied = [name for name in common if len({str(trial.params[name]) for trial in trials}) > 1]
-    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
-    importance = optuna.importance.get_param_importances(study, evaluator=evaluator, params=varied)
-    figure = new_figure(5.5, 0.32 * len(importance) + 1.1)
-    axes = figure.subplots()
-    order = list(importance)[::-1]
-    axes.barh(order, [100 * importance[name] for name in order], color="#0072B2")
-    axes.set_xlabel("share of the score's variance (%)")
-    axes.spines[["top", "right"]].set_visible(False)
-    written = save_figure(figure, folder / "importance")
     columns = 4
     rows = -(-len(names) // columns)
     figure = new_figure(2.6 * columns, 2.2 * rows)
@@ -55,3 +47,20 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
         if place % columns == 0:
             axes.set_ylabel(f"validation {metric} (%)")
     return written + save_figure(figure, folder / "slices")
+
+
+def _plot_importance(study: optuna.Study, trials: list[optuna.trial.FrozenTrial], folder: Path) -> list[Path]:
+    import optuna
+
+    names = sorted({name for trial in trials for name in trial.params})
+    common = [name for name in names if all(name in trial.params for trial in trials)]
+    varied = [name for name in common if len({str(trial.params[name]) for trial in trials}) > 1]
+    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+    importance = optuna.importance.get_param_importances(study, evaluator=evaluator, params=varied)
+    figure = new_figure(5.5, 0.32 * len(importance) + 1.1)
+    axes = figure.subplots()
+    order = list(importance)[::-1]
+    axes.barh(order, [100 * importance[name] for name in order], color="#0072B2")
+    axes.set_xlabel("share of the score's variance (%)")
+    axes.spines[["top", "right"]].set_visible(False)
+    return save_figure(figure, folder / "importance")
