@@ -422,4 +422,4 @@ def _weights(column: Values, path: Path, name: str) -> npt.NDArray[np.float64]:
             f"The weights in column '{name}' of '{path}' must be finite and in the range [0.0, inf). "
             f"Got {values[row]} in row {row + 1:,} instead."
         )
-    return values
+    return np.require(values, requirements="W")  # Arrow lends its own memory, which torch must not be given
