@@ -74,7 +74,7 @@ class _SharedForward:
         with torch.no_grad():
             if self._sharing is None:
                 return self.model.logits(self.inputs)
-            return self._sharing.decode(self._encoded, self.inputs)
+            return self._sharing.decode(self._encoded, self.inputs).detach()
 
 
 def train(
