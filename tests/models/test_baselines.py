@@ -148,6 +148,15 @@ class TestGCNII:
             H = torch.relu(reference.gcnii(P, H, H0, conv.weight1, 0.2, 0.7, layer))
         torch.testing.assert_close(ours(data.x, data.edge_index), H @ network.lin_out.weight.T + network.lin_out.bias)
 
+    def test_outgoing_edges_are_those_of_the_reversed_graph(self, data: Data) -> None:
+        torch.manual_seed(0)
+        incoming = GCNII(7, 3, num_layers=2).double().eval()
+        outgoing = GCNII(7, 3, num_layers=2, outgoing=True).double().eval()
+        outgoing.load_state_dict(incoming.state_dict())
+        ours = outgoing(data.x, data.edge_index)
+        torch.testing.assert_close(ours, incoming(data.x, data.edge_index.flip(0)))
+        assert not torch.allclose(ours, incoming(data.x, data.edge_index))
+
     def test_dropped_features_are_dense_and_only_then(self, data: Data) -> None:
         data.x = (data.x * (torch.rand_like(data.x) < 0.1)).to_sparse_csr()
         for share, kind in ((0.0, "SparseMatrix"), (0.5, "Tensor")):

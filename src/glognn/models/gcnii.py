@@ -7,7 +7,9 @@
 
 The initial residual (alpha is ``residual_weight``) and the identity mapping let it be deep: the published settings have
 64 layers on the citation graphs, with dropout on the features too (``in_dropout``). GCNII* (``shared_weights`` off) has
-a second matrix for H^(0). The released code stops by the validation loss, the training loop here by the score.
+a second matrix for H^(0). The released code stops by the validation loss, the training loop here by the score. It also
+keeps the directions of Chameleon's and the web graphs' edges and gathers along them backwards (``outgoing``): a page
+looks at the pages that it links to.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from glognn.settings import configured_by
 
 
 class GCNIIInputs(NamedTuple):
-    """Features, n x f, and A_hat with row i holding the edges that lead to node i."""
+    """Features, n x f, and A_hat with row i holding the edges that lead to node i, or those that leave it."""
 
     x: Matrix
     propagation: SparseMatrix
@@ -111,7 +113,8 @@ class GCNII(NodeModel[GCNIIInputs]):
         self.network.reset_parameters()
 
     def prepare(self, graph: Graph) -> GCNIIInputs:
-        return GCNIIInputs(droppable(self._features(graph), self.config.in_dropout), propagation(graph))
+        edges = propagation(graph, outgoing=self.config.outgoing)
+        return GCNIIInputs(droppable(self._features(graph), self.config.in_dropout), edges)
 
     def logits(self, inputs: GCNIIInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.propagation)

@@ -24,15 +24,17 @@ def build(network: Callable[[], Any]) -> Any:
     return built
 
 
-def propagation(graph: Graph) -> SparseMatrix:
+def propagation(graph: Graph, *, outgoing: bool = False) -> SparseMatrix:
     """A_hat = D^-1/2 (A + I) D^-1/2 with row i holding the edges that lead to node i, as PyTorch Geometric has it.
 
-    A self-loop of the data is taken for the one that I adds; D sums over the edges that lead to a node.
+    A self-loop of the data is taken for the one that I adds; D sums over the edges that lead to a node. With
+    ``outgoing`` all of this is about the edges that leave a node.
     """
     csr = graph.adjacency.matrix.csr
     rows = torch.arange(graph.num_nodes, device=csr.device)
     rows = torch.repeat_interleave(rows, csr.crow_indices().diff().to(torch.int64))
-    edges = torch.stack([rows, csr.col_indices().to(torch.int64)])
+    ends = [rows, csr.col_indices().to(torch.int64)]
+    edges = torch.stack(ends[::-1] if outgoing else ends)
     edges, weights = gcn_norm(edges, csr.values(), graph.num_nodes, dtype=csr.dtype)
     size = (graph.num_nodes, graph.num_nodes)
     return SparseMatrix.from_torch(torch.sparse_coo_tensor(edges.flip(0), weights, size, check_invariants=False))

@@ -120,6 +120,11 @@ class GCNIIConfig(ModelConfig):
         low_open=True,
     )
     shared_weights: bool = switch(False, "Whether the first hidden layer is mapped by the same weights; off is GCNII*.")
+    outgoing: bool = switch(
+        False,
+        "Whether a node of a directed graph gathers from the nodes that it points to, as in the released code, "
+        "instead of those that point to it.",
+    )
     hidden_channels: int = hidden_channels_setting()
     dropout: float = dropout_setting()
     in_dropout: float = in_dropout_setting()
