@@ -18,6 +18,7 @@ from glognn.experiments.search import (
     finished_trials,
     open_folder,
     open_study,
+    read_search,
     take_trials,
     work,
     write_best,
@@ -124,6 +125,11 @@ def test_another_search_does_not_share_a_folder(tmp_path: Path) -> None:
     open_folder(tmp_path, search())
     with pytest.raises(InputError, match="holds a study with splits '0-1'. Got '0' instead: choose another --out"):
         open_folder(tmp_path, search(splits="0"))
+    assert read_search(tmp_path) == search()
+    known = json.loads((tmp_path / "study.json").read_text())
+    (tmp_path / "study.json").write_text(json.dumps(known | {"declared": "another"}))
+    with pytest.raises(InputError, match="space 'wide' as an earlier version of the package declared it: choose"):
+        open_folder(tmp_path, search())
     with pytest.raises(InputError, match="sampler must be one of tpe, random, grid"):
         open_folder(tmp_path / "other", search(sampler="best"))
     with pytest.raises(InputError, match="grid sampler needs steps, but 'learning_rate' is a range"):

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from glognn.graph.graph import Graph
 
 STUDY, JOURNAL, BEST = "study.json", "study.journal", "best.toml"
+DECLARED = "declared"
+"""Where a study's file keeps the fingerprint of its space, which may be declared otherwise in another version."""
 SAMPLERS = ("tpe", "random", "grid")
 PUBLISHED = "published"
 
@@ -84,9 +86,14 @@ def open_folder(folder: Path, search: Search) -> None:
         for parameter in search.whole_space().parameters:
             parameter.grid()
     search.config({})
-    content = vars(search)
+    content, declared = vars(search), find_space(search.model, search.space).fingerprint()
     if (folder / STUDY).is_file():
         known = json.loads((folder / STUDY).read_text(encoding="utf-8"))
+        if known.pop(DECLARED, declared) != declared:
+            raise InputError(
+                f"'{folder}' holds a study of the space '{search.space}' as an earlier version of the package declared "
+                "it: choose another --out."
+            )
         if _outcome(known) == _outcome(content):  # on another device, or with another number of threads, it goes on
             known = content
         for name, value in content.items():
@@ -95,7 +102,7 @@ def open_folder(folder: Path, search: Search) -> None:
                     f"'{folder}' holds a study with {name} {known.get(name)!r}. Got {value!r} instead: "
                     "choose another --out."
                 )
-    write_json(folder / STUDY, content)
+    write_json(folder / STUDY, content | {DECLARED: declared})
 
 
 def _outcome(content: dict[str, Any]) -> dict[str, Any]:
@@ -106,9 +113,10 @@ def _outcome(content: dict[str, Any]) -> dict[str, Any]:
 
 def read_search(folder: Path) -> Search:
     try:
-        return Search(**json.loads((folder / STUDY).read_text(encoding="utf-8")))
+        content = json.loads((folder / STUDY).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"'{folder}' holds no study: run glognn tune first.") from None
+    return Search(**{name: value for name, value in content.items() if name != DECLARED})
 
 
 def open_study(folder: Path, search: Search, storage: str | None = None) -> optuna.Study:

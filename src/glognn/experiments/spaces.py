@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,6 +83,10 @@ class Space:
         """The space with some settings held at given values."""
         searched = tuple(parameter for parameter in self.parameters if parameter.name not in given)
         return Space(self.name, searched, {**self.fixed, **given})
+
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that change with what is searched or held."""
+        return hashlib.sha256(repr((self.parameters, dict(self.fixed))).encode()).hexdigest()[:8]
 
     def suggest(self, trial: Trial) -> dict[str, Any]:
         return {parameter.name: parameter.suggest(trial) for parameter in self.parameters}
