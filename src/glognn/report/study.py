@@ -16,7 +16,7 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
 
     Where all trials score alike, no setting mattered and ``importance`` is left out.
     """
-    from matplotlib.ticker import NullFormatter
+    from matplotlib.ticker import MaxNLocator, NullFormatter
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
@@ -42,6 +42,8 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
         if any(getattr(trial.distributions[name], "log", False) for trial in having):
             axes.set_xscale("log")
             axes.xaxis.set_minor_formatter(NullFormatter())  # labels of a narrow range would overlap
+        elif numbers and all(isinstance(value, int) for value in values):
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
         axes.set_xlabel(name)
         axes.grid(alpha=0.3)
         if place % columns == 0:
