@@ -1,4 +1,4 @@
-// The places of many ids among known ones, which are whole numbers or text.
+// The places of many ids among known ones, which are whole numbers or text; tables of edges read by looking both ends up.
 //
 // A table in open addressing; whole numbers that lie close together have a place for each number instead. Values are
 // looked up by batches: the memory that a batch needs is asked for before it is read.
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 
 #if defined(__linux__)
@@ -166,15 +167,11 @@ struct Range {
     }
 };
 
+// One of the three.
 struct Ids {
-    Range* range = nullptr;
-    Table<Numbers>* numbers = nullptr;
-    Table<Text>* text = nullptr;
-    ~Ids() {
-        delete range;
-        delete numbers;
-        delete text;
-    }
+    std::unique_ptr<Range> range;
+    std::unique_ptr<Table<Numbers>> numbers;
+    std::unique_ptr<Table<Text>> text;
 };
 
 // A whole number the way that numbers are written, between two places; false for anything else.
@@ -274,20 +271,20 @@ struct Rows {
 API void* glognn_ids_numbers(const int64_t* values, int64_t count) try {
     const auto ends = std::minmax_element(values, values + count);
     const uint64_t span = static_cast<uint64_t>(*ends.second) - static_cast<uint64_t>(*ends.first);
-    Ids* ids = new Ids;
+    auto ids = std::make_unique<Ids>();
     if (span < static_cast<uint64_t>(SPARSEST * count))
-        ids->range = new Range(values, count, *ends.first, span + 1);
+        ids->range = std::make_unique<Range>(values, count, *ends.first, span + 1);
     else
-        ids->numbers = new Table<Numbers>({values}, count);
-    return ids;
+        ids->numbers = std::make_unique<Table<Numbers>>(Numbers{values}, count);
+    return ids.release();
 } catch (const std::exception&) {
     return nullptr;
 }
 
 API void* glognn_ids_text(const int32_t* offsets, const char* bytes, int64_t count) try {
-    Ids* ids = new Ids;
-    ids->text = new Table<Text>({offsets, bytes}, count);
-    return ids;
+    auto ids = std::make_unique<Ids>();
+    ids->text = std::make_unique<Table<Text>>(Text{offsets, bytes}, count);
+    return ids.release();
 } catch (const std::exception&) {
     return nullptr;
 }

@@ -1,4 +1,4 @@
-"""The places of many ids among known ones, by compiled code."""
+"""The places of many ids among known ones, and tables of edges read that way, by compiled code."""
 
 from __future__ import annotations
 
