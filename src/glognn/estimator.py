@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from torch import Tensor
 from torch_geometric.data import Data
 
-from glognn.data.convert import is_graph, to_edges, to_features, to_graph
+from glognn.data.convert import is_graph, same, to_edge_list, to_edges, to_features, to_graph, to_nodes
 from glognn.data.labels import Array, encode, find_classes, label_array, missing
 from glognn.data.npz import read_npz, write_npz
 from glognn.data.splits import IntArray, validation_part
@@ -200,7 +200,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_nodes(self, X: Any, y: Any) -> Self:
         data = to_graph(self.graph)
-        nodes, known = _nodes(X, int(data.num_nodes)), self._encode(y)
+        nodes, known = to_nodes(X, int(data.num_nodes)), self._encode(y)
         check_consistent_length(nodes, known)
         codes = np.full(int(data.num_nodes), -1, dtype=np.int64)
         codes[nodes] = known
@@ -324,7 +324,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = self._is_known(data.x, data.edge_index)
             return self._probabilities.copy() if known else self._new(data)
         if edges is None and self._has_graph and (self.graph is not None or np.ndim(X) == 1):
-            found: Array = self._probabilities[_nodes(X, self.data_.num_nodes)]
+            found: Array = self._probabilities[to_nodes(X, self.data_.num_nodes)]
             return found
         new = Data()
         if X is not None:
@@ -338,7 +338,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "none. Got None instead. (Nodes of the training graph are named by their numbers.)"
             )
         if edges is not None:
-            new.edge_index = _edge_list(edges)
+            new.edge_index = to_edge_list(edges)
             if X is None:
                 largest = int(new.edge_index.max()) if new.edge_index.numel() else -1
                 new.num_nodes = max(largest + 1 - self.data_.num_nodes, 0)
@@ -350,8 +350,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether features and edges are those of the training graph."""
         known = self.data_
         if x is None or known.x is None:
-            return x is known.x and _equal(edge_index, known.edge_index)
-        return _equal(x, known.x) and _equal(edge_index, known.edge_index)
+            return x is known.x and same(edge_index, known.edge_index)
+        return same(x, known.x) and same(edge_index, known.edge_index)
 
     def _new(self, new: Data) -> Array:
         return _numpy(self._known.logits(new).softmax(dim=1))
@@ -461,39 +461,6 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
         found._remember(found._configs(has_edges=True)[2])
         return found
-
-
-def _nodes(given: Any, num_nodes: int) -> IntArray:
-    nodes = np.asarray(given)
-    nodes = nodes.reshape(-1) if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
-    if nodes.ndim != 1 or (nodes.dtype.kind not in "iu" and nodes.size):
-        raise InputError(
-            f"Nodes of a graph must be a list of whole numbers. Got {nodes.dtype} of shape {nodes.shape} instead."
-        )
-    if nodes.size and not 0 <= nodes.min() <= nodes.max() < num_nodes:
-        wrong = nodes[(nodes < 0) | (nodes >= num_nodes)][0]
-        raise InputError(f"The nodes must be in the range [0, {num_nodes - 1}]. Got {wrong} instead.")
-    return nodes.astype(np.int64)
-
-
-def _edge_list(edges: Any) -> Tensor:
-    found = edges.detach().cpu().numpy() if isinstance(edges, Tensor) else np.asarray(edges)
-    if found.ndim != 2 or found.shape[0] != 2 or (found.dtype.kind not in "iu" and found.size):
-        raise InputError(
-            f"The 'edges' parameter of predict must be integers of shape (2, edges). "
-            f"Got {found.dtype} of shape {found.shape} instead."
-        )
-    return torch.from_numpy(found.astype(np.int64))
-
-
-def _equal(first: Tensor | None, second: Tensor | None) -> bool:
-    if first is None or second is None or first.shape != second.shape or first.layout != second.layout:
-        return first is second
-    if first.layout == torch.strided:
-        return torch.equal(first, second.to(first.dtype))
-    first, second = first.to_sparse_csr(), second.to_sparse_csr()
-    parts = ("crow_indices", "col_indices", "values")
-    return all(torch.equal(getattr(first, part)(), getattr(second, part)()) for part in parts)
 
 
 def _plain(value: Any) -> Any:

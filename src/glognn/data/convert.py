@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from glognn.data.readers.raw import FloatArray, RawGraph
-from glognn.data.splits import random_splits
+from glognn.data.splits import IntArray, random_splits
 from glognn.errors import InputError
 from glognn.graph.graph import SPARSE_BELOW
 from glognn.graph.sparse import SparseMatrix
@@ -135,3 +135,39 @@ def from_networkx(graph: Any) -> Data:
     if any(label is not None for label in labels):
         data.y = labels
     return data
+
+
+def to_nodes(given: Any, num_nodes: int) -> IntArray:
+    """Numbers of nodes, as a list or as a column."""
+    nodes = np.asarray(given)
+    nodes = nodes.reshape(-1) if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
+    if nodes.ndim != 1 or (nodes.dtype.kind not in "iu" and nodes.size):
+        raise InputError(
+            f"Nodes of a graph must be a list of whole numbers. Got {nodes.dtype} of shape {nodes.shape} instead."
+        )
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < num_nodes:
+        wrong = nodes[(nodes < 0) | (nodes >= num_nodes)][0]
+        raise InputError(f"The nodes must be in the range [0, {num_nodes - 1}]. Got {wrong} instead.")
+    return nodes.astype(np.int64)
+
+
+def to_edge_list(edges: Any) -> Tensor:
+    """Edges of new nodes, 2 x edges, from a tensor, an array or lists."""
+    found = edges.detach().cpu().numpy() if isinstance(edges, Tensor) else np.asarray(edges)
+    if found.ndim != 2 or found.shape[0] != 2 or (found.dtype.kind not in "iu" and found.size):
+        raise InputError(
+            f"The 'edges' parameter of predict must be integers of shape (2, edges). "
+            f"Got {found.dtype} of shape {found.shape} instead."
+        )
+    return torch.from_numpy(found.astype(np.int64))
+
+
+def same(first: Tensor | None, second: Tensor | None) -> bool:
+    """Whether two matrices, dense or sparse, hold the same in the same layout."""
+    if first is None or second is None or first.shape != second.shape or first.layout != second.layout:
+        return first is second
+    if first.layout == torch.strided:
+        return torch.equal(first, second.to(first.dtype))
+    first, second = first.to_sparse_csr(), second.to_sparse_csr()
+    parts = ("crow_indices", "col_indices", "values")
+    return all(torch.equal(getattr(first, part)(), getattr(second, part)()) for part in parts)

@@ -1,4 +1,4 @@
-"""Class labels of any type, some of them unknown, as numbers."""
+"""Class labels given in Python, of any type and some of them unknown, as numbers; ``classes`` has those of tables."""
 
 from __future__ import annotations
 
