@@ -3,7 +3,7 @@
     scores = MLP(relu(W [h_A; h_X] + h_A + h_X)),    h_A = MLP_A(A),    h_X = MLP_X(X)
 
 A row of A lists the nodes that point to a node, as in PyTorch Geometric. The networks hold batch normalisation where
-they have hidden layers. The product with A is ours; features are dense.
+they have hidden layers. The products with A and with sparse features are ours.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor
+from torch_geometric.nn.dense import Linear
 from torch_geometric.nn.models import LINKX as PyGLINKX
 from torch_geometric.nn.models.linkx import SparseLinear
 
@@ -20,15 +21,15 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import LINKXConfig
-from glognn.models.pyg import build
+from glognn.models.pyg import build, linear
 from glognn.ops.products import spmm
 from glognn.settings import configured_by
 
 
 class LINKXInputs(NamedTuple):
-    """Features, n x f, and the transposed adjacency: row i holds the edges that lead to node i."""
+    """Features, n x f, dense or sparse, and the transposed adjacency: row i holds the edges that lead to node i."""
 
-    x: Tensor
+    x: Matrix
     incoming: SparseMatrix
 
 
@@ -38,6 +39,13 @@ class _EdgeLinear(SparseLinear):  # type: ignore[misc]
     def forward(self, incoming: SparseMatrix, edge_weight: None = None) -> Tensor:
         out: Tensor = spmm(incoming, self.weight) + self.bias
         return out
+
+
+class _FeatureLinear(Linear):  # type: ignore[misc]
+    """PyTorch Geometric's linear map, of dense or sparse features."""
+
+    def forward(self, x: Matrix) -> Tensor:
+        return linear(self, x)
 
 
 @configured_by(LINKXConfig)
@@ -72,6 +80,7 @@ class LINKX(NodeModel[LINKXInputs]):
             dropout=config.dropout,
         )
         network.edge_lin = _EdgeLinear(num_nodes, config.hidden_channels)
+        network.node_mlp.lins[0] = _FeatureLinear(self.in_channels, config.hidden_channels)
         return network
 
     @property
@@ -88,7 +97,7 @@ class LINKX(NodeModel[LINKXInputs]):
 
     def prepare(self, graph: Graph) -> LINKXInputs:
         self._check_num_nodes(graph)
-        return LINKXInputs(_dense(self._features(graph)), graph.adjacency.matrix.transpose)
+        return LINKXInputs(self._features(graph), graph.adjacency.matrix.transpose)
 
     def logits(self, inputs: LINKXInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.incoming)
@@ -99,8 +108,4 @@ class LINKX(NodeModel[LINKXInputs]):
 
     def new_logits(self, frozen: None, extension: Extension) -> Tensor:
         assert extension.x is not None
-        return self.logits(LINKXInputs(_dense(extension.x), extension.incoming()))
-
-
-def _dense(x: Matrix) -> Tensor:
-    return x.csr.to_dense() if isinstance(x, SparseMatrix) else x
+        return self.logits(LINKXInputs(extension.x, extension.incoming()))

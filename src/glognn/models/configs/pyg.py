@@ -174,7 +174,7 @@ class LINKXConfig(ModelConfig):
         return sizes.nodes * ((5 + deeper) * self.hidden_channels + 6 * sizes.classes)
 
     def input_bytes(self, sizes: Sizes) -> int:
-        return sizes.feature_bytes(dense=True) + sizes.adjacency_bytes(loops=False)
+        return sizes.feature_bytes() + sizes.adjacency_bytes(loops=False)
 
 
 class SGFormerConfig(ModelConfig):
