@@ -101,19 +101,18 @@ def run_cells(work: Workshop, cells: Cells) -> Problems:
     return problems
 
 
-def _origins(cells: Cells) -> str:
-    """Where the settings of each model are from, in a line."""
+def _list_origins(origins: dict[tuple[str, str], str]) -> str:
+    """Where the settings of each model are from, a line for each."""
     found: dict[str, dict[str, list[str]]] = {}
-    for (dataset, label), jobs in cells.items():
-        if jobs:
-            found.setdefault(label, {}).setdefault(jobs[0].origin, []).append(dataset)
-    parts = []
+    for (dataset, label), origin in origins.items():
+        found.setdefault(label, {}).setdefault(origin, []).append(dataset)
+    lines = []
     for label, by_origin in found.items():
         words = [
             origin if len(by_origin) == 1 else f"{origin} ({', '.join(names)})" for origin, names in by_origin.items()
         ]
-        parts.append(f"{label} {' and '.join(words)}")
-    return f"Settings: {'; '.join(parts)}.\n"
+        lines.append(f"- {label}: {'; '.join(words)}\n")
+    return f"Settings are from:\n\n{''.join(lines)}"
 
 
 def write_table(
@@ -121,7 +120,16 @@ def write_table(
 ) -> list[Comparison]:
     """The tables, from the records: judged at the best validation epoch and at the last one."""
     from glognn.experiments.folder import read_report
-    from glognn.report.comparison import JUDGED, compact_records, compare, to_csv, to_latex, to_markdown, to_terminal
+    from glognn.report.comparison import (
+        JUDGED,
+        compact_records,
+        compare,
+        explain_arrows,
+        to_csv,
+        to_latex,
+        to_markdown,
+        to_terminal,
+    )
     from glognn.storage import locked, write_json, write_text
 
     folder, console = work.folder, work.console
@@ -129,15 +137,17 @@ def write_table(
     scores = {
         key: {(job.seed, job.split): read_report(job.folder) for job in jobs if job.done} for key, jobs in cells.items()
     }
+    origins = {key: jobs[0].origin for key, jobs in cells.items() if jobs}
     comparisons = [
-        compare(scores, datasets, models, judged=judged, wanted=wanted, problems=problems) for judged in JUDGED
+        compare(scores, datasets, models, judged=judged, wanted=wanted, problems=problems, origins=origins)
+        for judged in JUDGED
     ]
     text = "".join(
         f"Test score in %, {JUDGED[each.judged]}; in brackets the paper's mean and the difference to it.\n\n"
         f"{to_markdown(each)}\n"
         for each in comparisons
     )
-    text += _origins(cells)
+    text += _list_origins(origins)
     with locked(folder):
         write_text(folder / "table.md", text)
         write_text(folder / "table.csv", to_csv(comparisons))
@@ -149,6 +159,9 @@ def write_table(
         for each in comparisons:
             console.out(f"\nTest score in %, {JUDGED[each.judged]}:", highlight=False)
             console.print(to_terminal(each))
+            if meaning := explain_arrows(each):
+                console.out(meaning, highlight=False)
+        console.out(f"\n{_list_origins(origins)}", highlight=False)
     else:
         typer.echo(f"\n{text}", nl=False)
     console.out(f"Tables: {folder}", highlight=False)

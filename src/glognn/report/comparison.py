@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 JUDGED = {"best": "at the best validation epoch", "last": "at the last epoch, as the paper"}
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Cell:
     difference: float | None = None
     p_value: float | None = None
     """Of the reference model's being different from this one; Holm-corrected."""
+    settings: str = ""
+    """Where its settings are from: ``published``, ``searched`` or ``default``."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ def compare(
     judged: str,
     wanted: Mapping[tuple[str, str], int],
     problems: Mapping[tuple[str, str], str] | None = None,
+    origins: Mapping[tuple[str, str], str] | None = None,
     reference: str = "glognn++",
 ) -> Comparison:
     """Put reports into a table.
@@ -90,9 +94,10 @@ def compare(
         judged: ``best`` or ``last``.
         wanted: How many runs each cell should have.
         problems: Why a cell has no run, where that is known.
+        origins: Where each cell's settings are from.
         reference: The model to test the others against.
     """
-    problems = problems or {}
+    problems, origins = problems or {}, origins or {}
     by_split: dict[tuple[str, str], dict[int, float]] = {}
     cells: dict[tuple[str, str], Cell] = {}
     for dataset in datasets:
@@ -103,7 +108,8 @@ def compare(
             for (_, split), report in sorted(reports.items()):
                 values.setdefault(split, []).append(100 * report["scores"][judged]["test"])
             by_split[key] = {split: statistics.fmean(found) for split, found in values.items()}
-            cells[key] = _cell(dataset, model, values, wanted[key], problems.get(key, ""))
+            cell = _cell(dataset, model, values, wanted[key], problems.get(key, ""))
+            cells[key] = replace(cell, settings=origins.get(key, ""))
     for dataset in datasets:
         for model, p_value in _p_values(dataset, models, by_split, reference).items():
             cells[dataset, model] = replace(cells[dataset, model], p_value=p_value)
@@ -115,7 +121,7 @@ def _cell(dataset: str, model: str, values: dict[int, list[float]], wanted: int,
     flat = [value for found in values.values() for value in found]
     paper = paper_result(model, dataset)
     status = "ok" if len(flat) >= wanted else problem or ("not run" if not flat else f"{len(flat)} of {wanted} runs")
-    facts = {"paper_mean": paper[0], "paper_std": paper[1]} if paper else {}
+    facts: dict[str, Any] = {"paper_mean": paper[0], "paper_std": paper[1]} if paper else {}
     if not flat:
         return Cell(dataset, model, status, 0, wanted, **facts)
     mean = statistics.fmean(flat)
@@ -221,6 +227,25 @@ def places(comparison: Comparison, dataset: str) -> dict[str, int]:
     return {model: levels.index(mean) for model, mean in means.items() if mean in levels}
 
 
+def arrow(comparison: Comparison, dataset: str, model: str) -> str:
+    """↑ or ↓ where a model is significantly above or below the reference, else nothing."""
+    cell = comparison.cells[dataset, model]
+    if cell.p_value is None or cell.p_value >= SIGNIFICANT:
+        return ""
+    ours = comparison.cells[dataset, comparison.reference]
+    return "↑" if (cell.mean or 0.0) > (ours.mean or 0.0) else "↓"
+
+
+def explain_arrows(comparison: Comparison) -> str:
+    """What the arrows of a table mean; nothing where it has none."""
+    if not any(arrow(comparison, *key) for key in comparison.cells):
+        return ""
+    return (
+        f"↑ ↓: significantly above or below {comparison.reference} "
+        f"(Wilcoxon over the splits, Holm-corrected within a dataset, p < {SIGNIFICANT})."
+    )
+
+
 def _number(cell: Cell) -> str:
     if cell.mean is None:
         return cell.status
@@ -242,14 +267,16 @@ def to_terminal(comparison: Comparison) -> Table:
         for dataset in comparison.datasets:
             style = {0: "bold", 1: "underline"}.get(order[dataset].get(model, 2), "")
             text = _number(comparison.cells[dataset, model])
-            row.append(f"[{style}]{text}[/{style}]" if style else text)
+            row.append((f"[{style}]{text}[/{style}]" if style else text) + arrow(comparison, dataset, model))
         rank = comparison.ranks.get(model)
         table.add_row(model, *row, "" if rank is None else f"{rank:.2f}")
     return table
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Best in bold, runner-up underlined; in brackets the paper's mean and our difference to it."""
+    """Best in bold, runner-up underlined; in brackets the paper's mean and our difference to it; arrows for what is
+    significant.
+    """
     lines = [
         "| model | " + " | ".join(comparison.datasets) + " | average rank |",
         "|---" * (len(comparison.datasets) + 2) + "|",
@@ -262,6 +289,7 @@ def to_markdown(comparison: Comparison) -> str:
             text = _number(cell)
             place = order[dataset].get(model)
             text = f"**{text}**" if place == 0 else f"<u>{text}</u>" if place == 1 else text
+            text += f" {mark}" if (mark := arrow(comparison, dataset, model)) else ""
             if cell.mean is not None and cell.status != "ok":
                 text += f" ({cell.status})"
             if cell.mean is not None and cell.paper_mean is not None and cell.difference is not None:
@@ -269,7 +297,8 @@ def to_markdown(comparison: Comparison) -> str:
             row.append(text)
         rank = comparison.ranks.get(model)
         lines.append(f"| {model} | " + " | ".join(row) + f" | {'' if rank is None else f'{rank:.2f}'} |")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    return f"{text}\n{meaning}\n" if (meaning := explain_arrows(comparison)) else text
 
 
 def to_latex(comparison: Comparison) -> str:
