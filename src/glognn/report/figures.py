@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 HATCHES = ("", "//", "..", "xx")
+LINE_COLOURS = (*COLOURS, "#000000", "#56B4E9", "#D55E00")
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
+LEGEND_COLUMNS = 5
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:
@@ -74,15 +77,15 @@ def plot_efficiency(
     """
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = new_figure(3.2 * columns, 2.6 * rows)
+    figure = new_figure(max(3.2 * columns, 6.4), 2.6 * rows + 0.5)
     grid = figure.subplots(rows, columns, squeeze=False)
-    styles = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
+    names = list(dict.fromkeys(model for models in panels.values() for model in models))
     for place, axes in enumerate(grid.flat):
         if place >= len(panels):
             axes.set_visible(False)
             continue
         name, models = list(panels.items())[place]
-        for number, (model, curves) in enumerate(models.items()):
+        for model, curves in models.items():
             first = max(curve["seconds"][0] for curve in curves)
             times = np.geomspace(first, min(curve["seconds"][-1] for curve in curves), 200)
             best = [np.maximum.accumulate(np.asarray(curve[f"val_{metric}"]) * 100) for curve in curves]
@@ -92,8 +95,9 @@ def plot_efficiency(
                     for score, curve in zip(best, curves, strict=True)
                 ]
             )
-            colour = (*COLOURS, "#000000")[number % 5]
-            axes.plot(times, np.median(values, axis=0), color=colour, linestyle=styles[number % 5], label=model)
+            colour, style = _line(names.index(model))
+            width = 2.4 if model.startswith("glognn") else 1.3
+            axes.plot(times, np.median(values, axis=0), color=colour, linestyle=style, linewidth=width, label=model)
             axes.fill_between(times, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.18, linewidth=0)
         axes.set_xscale("log")
         axes.set_title(name, fontsize=10)
@@ -101,9 +105,25 @@ def plot_efficiency(
         axes.set_ylabel(f"validation {metric.replace('_', ' ')} (%)" if place % columns == 0 else "")
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, fontsize=9, ncols=len(labels), loc="outside upper center")
+    handles = {
+        label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        [handles[name] for name in names],
+        names,
+        frameon=False,
+        fontsize=9,
+        ncols=min(len(names), LEGEND_COLUMNS),
+        loc="outside upper center",
+        handlelength=3.5,
+    )
     return save_figure(figure, stem)
+
+
+def _line(number: int) -> tuple[str, Any]:
+    """Colour and style of a line: no two alike among the first 35."""
+    turn, place = divmod(number, len(LINE_COLOURS))
+    return LINE_COLOURS[place], LINE_STYLES[(place + turn) % len(LINE_STYLES)]
 
 
 def plot_heat_maps(panels: Mapping[str, tuple[Any, Any, Any]], stem: Path) -> list[Path]:
