@@ -127,6 +127,22 @@ def test_studies(tmp_path: Path) -> None:
     assert (root / "global-homophily-quick/global-homophily-glognn++.svg").is_file()
 
 
+@pytest.mark.real_data
+def test_efficiency(tmp_path: Path) -> None:
+    options = ["--datasets", "texas", "--models", "mlp,glognn++", "--seeds", "0-1", "--data-mirror", str(MIRROR)]
+    out = run("reproduce", "efficiency", *options, cwd=tmp_path).stdout
+    assert "4 runs, 0 of them done already, 1 at a time" in out
+    folder = tmp_path / "runs/reproduce/efficiency"
+    found = json.loads((folder / "efficiency.json").read_text())["texas"]
+    assert found.keys() == {"mlp", "glognn++"}
+    for cell in found.values():
+        assert cell["epochs"] == 300
+        assert 0 < cell["seconds_until_near"] <= max(cell["seconds"])
+    assert (folder / "efficiency.md").read_text() in out
+    assert (folder / "efficiency.png").is_file()
+    assert "4 runs, 4 of them done already" in run("reproduce", "efficiency", *options, cwd=tmp_path).stdout
+
+
 def test_runs(tmp_path: Path) -> None:
     quick = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
     for given in (quick, quick | {"dropout": 0.25}):

@@ -74,6 +74,25 @@ def test_significance_is_holm_corrected() -> None:
     assert same.cells["texas", "mlp"].p_value == 1.0
 
 
+def test_what_is_significant_has_an_arrow() -> None:
+    ours = np.linspace(0.8, 0.89, 10)
+    others = {"mlp": ours - 0.05, "linkx": ours + 0.05, "gcn": ours + 0.01 * (-1.0) ** np.arange(10)}
+    scores = {("texas", "glognn++"): reports(list(ours))} | {("texas", m): reports(list(v)) for m, v in others.items()}
+    text = to_markdown(table(scores))
+    rows = {line.split(" | ")[0].strip("| "): line for line in text.splitlines() if line.startswith("|")}
+    marks = {model: [mark for mark in "↑↓" if mark in row] for model, row in rows.items()}
+    assert (marks["linkx"], marks["mlp"], marks["gcn"], marks["glognn++"]) == (["↑"], ["↓"], [], [])
+    assert "↑ ↓: significantly above or below glognn++ (Wilcoxon over the splits, Holm-corrected" in text
+    without = {key: found for key, found in scores.items() if key[1] != "glognn++"}
+    assert not set("↑↓") & set(to_markdown(table(without)))
+
+
+def test_cells_say_where_their_settings_are_from() -> None:
+    scores = {("texas", "mlp"): reports([0.7]), ("texas", "glognn++"): reports([0.8])}
+    found = table(scores, origins={("texas", "glognn++"): "published", ("texas", "mlp"): "searched"})
+    assert [cell["settings"] for cell in found.record()["cells"]] == ["searched", "published"]
+
+
 def test_cells_without_a_complete_number_say_why_and_are_not_ranked() -> None:
     scores = {
         ("texas", "glognn++"): reports([0.8, 0.9]),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from glognn.cli.workshop import Problems, Workshop, by_cell, failures, run_cells, write_table
 from glognn.experiments.plan import make_plan
@@ -12,6 +13,8 @@ from glognn.experiments.studies import ABLATIONS, DRAWN, ablation_plan, examine,
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from glognn.report.curves import Curve
 
 EFFICIENCY: dict[str, Any] = {"epochs": 300, "early_stopping": "none"}
 EFFICIENCY_SEEDS = [0, 1, 2]
@@ -28,38 +31,30 @@ def table(work: Workshop, datasets: list[str], models: list[str], options: dict[
 def efficiency(work: Workshop, datasets: list[str], models: list[str], options: dict[str, Any]) -> Problems:
     """Equal epochs, several seeds, one run at a time, so that times can be compared."""
     from glognn.report.curves import read_curves
+    from glognn.report.efficiency import summarise, to_markdown
     from glognn.report.figures import plot_efficiency
-    from glognn.storage import write_json
+    from glognn.storage import write_json, write_text
 
     options["given"] = {**options["given"], **EFFICIENCY}
     options["splits"] = options["splits"] if options["splits"].isdecimal() else "0"
     options["seeds"] = options["seeds"] or EFFICIENCY_SEEDS
     cells = by_cell(make_plan(work.root / "efficiency-runs", datasets, models, **options))
     problems = run_cells(replace(work, workers=1, together=False), cells)
-    panels: dict[str, dict[str, list[dict[str, list[float]]]]] = {}
+    panels: dict[str, dict[str, list[Curve]]] = {}
     for (dataset, model), jobs in cells.items():
         curves = [read_curves(job.folder)[0] for job in jobs if job.done]
         if curves:
             panels.setdefault(dataset, {})[model] = curves
-    times = {
-        dataset: {
-            model: {
-                "seconds": [curve["seconds"][-1] for curve in curves],
-                "epochs": len(curves[0]["epoch"]),
-                "milliseconds_per_epoch": 1000
-                * statistics.median(curve["seconds"][-1] for curve in curves)
-                / len(curves[0]["epoch"]),
-            }
-            for model, curves in found.items()
-        }
-        for dataset, found in panels.items()
+    found = {
+        dataset: {model: summarise(curves) for model, curves in by_model.items()}
+        for dataset, by_model in panels.items()
     }
-    write_json(work.folder / "efficiency.json", times)
-    for dataset, by_model in times.items():
-        text = ", ".join(f"{model} {found['milliseconds_per_epoch']:.1f}" for model, found in by_model.items())
-        work.console.out(f"{dataset}, ms per epoch (median of {len(options['seeds'])}): {text}", highlight=False)
+    write_json(work.folder / "efficiency.json", found)
     if panels:
-        pictures = plot_efficiency(panels, "accuracy", work.folder / "efficiency")
+        text = to_markdown(found)
+        write_text(work.folder / "efficiency.md", text)
+        typer.echo(f"\n{text}", nl=False)
+        pictures = plot_efficiency(panels, work.folder / "efficiency")
         work.console.out(f"Picture: {pictures[0]}", highlight=False)
     return failures(problems)
 

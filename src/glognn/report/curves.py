@@ -27,6 +27,11 @@ def read_curves(run: Path) -> list[Curve]:
     return curves
 
 
+def metric_of(curve: Curve) -> str:
+    """The score that a curve holds beside the losses."""
+    return next(name for name in curve if name.startswith("val_") and name != "val_loss").removeprefix("val_")
+
+
 def plot_curves(folder: Path, runs: Sequence[Path]) -> Path:
     """Validation score and losses against epochs, one colour per model, one line per split; into ``curve.png``."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -40,7 +45,7 @@ def plot_curves(folder: Path, runs: Sequence[Path]) -> Path:
         colour, dash = _COLOURS[number % len(_COLOURS)], _DASHES[number % len(_DASHES)]
         label = run.name if len(runs) > 1 else None
         for index, curve in enumerate(read_curves(run)):
-            metric = next(name for name in curve if name.startswith("val_") and name != "val_loss").removeprefix("val_")
+            metric = metric_of(curve)
             style = {"color": colour, "linewidth": 1.2, "alpha": 0.8}
             first = label if index == 0 else None
             score = [100 * value for value in curve[f"val_{metric}"]]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glognn.report.comparison import Comparison
+from glognn.report.curves import Curve, metric_of
 from glognn.storage import write_atomically
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 HATCHES = ("", "//", "..", "xx")
 LINE_COLOURS = (*COLOURS, "#000000", "#56B4E9", "#D55E00")
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
-LEGEND_COLUMNS = 5
+LEGEND_ENTRY = 1.6  # inches
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:
@@ -68,16 +69,15 @@ def plot_bars(comparison: Comparison, families: Sequence[Sequence[str]], stem: P
     return save_figure(figure, stem)
 
 
-def plot_efficiency(
-    panels: Mapping[str, Mapping[str, Sequence[Mapping[str, Sequence[float]]]]], metric: str, stem: Path
-) -> list[Path]:
+def plot_efficiency(panels: Mapping[str, Mapping[str, Sequence[Curve]]], stem: Path) -> list[Path]:
     """Best validation score so far against training time: the median over repeats, and a band from least to most.
 
-    ``panels`` holds, by dataset and model, a curve with ``seconds`` and the metric for each repeat.
+    ``panels`` holds, by dataset and model, a curve for each repeat.
     """
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = new_figure(max(3.2 * columns, 6.4), 2.6 * rows + 0.5)
+    width = max(3.2 * columns, 6.4)
+    figure = new_figure(width, 2.6 * rows + 0.5)
     grid = figure.subplots(rows, columns, squeeze=False)
     names = list(dict.fromkeys(model for models in panels.values() for model in models))
     for place, axes in enumerate(grid.flat):
@@ -85,6 +85,7 @@ def plot_efficiency(
             axes.set_visible(False)
             continue
         name, models = list(panels.items())[place]
+        metric = metric_of(next(iter(models.values()))[0])
         for model, curves in models.items():
             first = max(curve["seconds"][0] for curve in curves)
             times = np.geomspace(first, min(curve["seconds"][-1] for curve in curves), 200)
@@ -96,13 +97,13 @@ def plot_efficiency(
                 ]
             )
             colour, style = _line(names.index(model))
-            width = 2.4 if model.startswith("glognn") else 1.3
-            axes.plot(times, np.median(values, axis=0), color=colour, linestyle=style, linewidth=width, label=model)
+            thick = 2.4 if model.startswith("glognn") else 1.3
+            axes.plot(times, np.median(values, axis=0), color=colour, linestyle=style, linewidth=thick, label=model)
             axes.fill_between(times, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.18, linewidth=0)
         axes.set_xscale("log")
         axes.set_title(name, fontsize=10)
         axes.set_xlabel("training time (s)")
-        axes.set_ylabel(f"validation {metric.replace('_', ' ')} (%)" if place % columns == 0 else "")
+        axes.set_ylabel(f"validation {metric.replace('_', ' ')} (%)")
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     handles = {
@@ -113,7 +114,7 @@ def plot_efficiency(
         names,
         frameon=False,
         fontsize=9,
-        ncols=min(len(names), LEGEND_COLUMNS),
+        ncols=min(len(names), int(width / LEGEND_ENTRY)),
         loc="outside upper center",
         handlelength=3.5,
     )
