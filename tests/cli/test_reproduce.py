@@ -138,6 +138,7 @@ def test_efficiency(tmp_path: Path) -> None:
     for cell in found.values():
         assert cell["epochs"] == 300
         assert 0 < cell["seconds_until_near"] <= max(cell["seconds"])
+        assert (cell["config"]["training"]["epochs"], cell["machine"]["threads"]) == (300, 1)
     assert (folder / "efficiency.md").read_text() in out
     assert (folder / "efficiency.png").is_file()
     assert "4 runs, 4 of them done already" in run("reproduce", "efficiency", *options, cwd=tmp_path).stdout

@@ -23,7 +23,7 @@ def curve(scores: list[float], step: float, metric: str = "accuracy") -> dict[st
 
 def test_numbers_are_medians_over_the_repeats() -> None:
     scores = [[0.2, 0.795, 0.5, 0.8], [0.2, 0.3, 0.9, 0.1], [0.7, 0.6, 0.5, 0.4]]
-    found = summarise([curve(each, step) for each, step in zip(scores, (0.1, 0.2, 0.3), strict=True)])
+    found = summarise([curve(each, step) for each, step in zip(scores, (0.1, 0.2, 0.3), strict=True)], {})
     assert found["milliseconds_per_epoch"] == pytest.approx(200)
     assert found["validation"] == pytest.approx(80)
     assert found["seconds_until_near"] == pytest.approx(0.3)  # of 0.2 (79.5 is near 80), 0.6 and 0.3
@@ -31,7 +31,8 @@ def test_numbers_are_medians_over_the_repeats() -> None:
 
 
 def test_a_row_for_each_model() -> None:
-    one = summarise([curve([0.2, 0.8], 0.0123)])
+    one = summarise([curve([0.2, 0.8], 0.0123)], {"machine": {"cores": 2}, "peak_memory_mib": 7})
+    assert one["machine"] == {"cores": 2}
     lines = to_markdown({"texas": {"mlp": one, "gcn": one}, "genius": {"mlp": one}}).splitlines()
     assert lines[0].endswith("| texas | genius |")
     assert lines[2] == "| mlp | 12.3; 80.0; 0.025 | 12.3; 80.0; 0.025 |"

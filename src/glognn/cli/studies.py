@@ -30,6 +30,7 @@ def table(work: Workshop, datasets: list[str], models: list[str], options: dict[
 
 def efficiency(work: Workshop, datasets: list[str], models: list[str], options: dict[str, Any]) -> Problems:
     """Equal epochs, several seeds, one run at a time, so that times can be compared."""
+    from glognn.experiments.folder import read_report
     from glognn.report.curves import read_curves
     from glognn.report.efficiency import summarise, to_markdown
     from glognn.report.figures import plot_efficiency
@@ -41,16 +42,15 @@ def efficiency(work: Workshop, datasets: list[str], models: list[str], options: 
     cells = by_cell(make_plan(work.root / "efficiency-runs", datasets, models, **options))
     problems = run_cells(replace(work, workers=1, together=False), cells)
     panels: dict[str, dict[str, list[Curve]]] = {}
+    found: dict[str, dict[str, dict[str, Any]]] = {}
     for (dataset, model), jobs in cells.items():
-        curves = [read_curves(job.folder)[0] for job in jobs if job.done]
-        if curves:
+        done = [job.folder for job in jobs if job.done]
+        if done:
+            curves = [read_curves(folder)[0] for folder in done]
             panels.setdefault(dataset, {})[model] = curves
-    found = {
-        dataset: {model: summarise(curves) for model, curves in by_model.items()}
-        for dataset, by_model in panels.items()
-    }
-    write_json(work.folder / "efficiency.json", found)
+            found.setdefault(dataset, {})[model] = summarise(curves, read_report(done[0]))
     if panels:
+        write_json(work.folder / "efficiency.json", found)
         text = to_markdown(found)
         write_text(work.folder / "efficiency.md", text)
         typer.echo(f"\n{text}", nl=False)

@@ -13,8 +13,11 @@ NEAR = 1.0
 """Percentage points below a run's best validation score that count as having reached it."""
 
 
-def summarise(curves: Sequence[Curve]) -> dict[str, Any]:
-    """Medians over the repeats of a model on a dataset, and the seconds of each."""
+RECORDED = ("config", "split", "engine", "versions", "machine")
+
+
+def summarise(curves: Sequence[Curve], report: Mapping[str, Any]) -> dict[str, Any]:
+    """Medians over the repeats of a model on a dataset, the seconds of each, and from a report what makes a record."""
     scores = [[100 * value for value in accumulate(curve[f"val_{metric_of(curve)}"], max)] for curve in curves]
     near = [
         next(second for second, value in zip(curve["seconds"], score, strict=True) if value >= score[-1] - NEAR)
@@ -28,7 +31,7 @@ def summarise(curves: Sequence[Curve]) -> dict[str, Any]:
         "milliseconds_per_epoch": 1000 * statistics.median(seconds) / epochs,
         "validation": statistics.median(score[-1] for score in scores),
         "seconds_until_near": statistics.median(near),
-    }
+    } | {name: report[name] for name in RECORDED if name in report}
 
 
 def to_markdown(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
