@@ -41,10 +41,15 @@ def to_markdown(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     lines.append("|---" + "|---:" * len(found) + "|")
     for model in models:
         cells = [
-            f"{cell['milliseconds_per_epoch']:.3g}; {cell['validation']:.1f}; {cell['seconds_until_near']:.2g}"
+            f"{_number(cell['milliseconds_per_epoch'], 3)}; {cell['validation']:.1f}; "
+            f"{_number(cell['seconds_until_near'], 2)}"
             if (cell := by_model.get(model))
             else "not run"
             for by_model in found.values()
         ]
         lines.append(f"| {model} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.{digits}g}"
