@@ -37,7 +37,7 @@ def test_a_row_for_each_model() -> None:
     assert lines[0].endswith("| texas | genius |")
     assert lines[2] == "| mlp | 12.3; 80.0; 0.025 | 12.3; 80.0; 0.025 |"
     slow = summarise([curve([0.2, 0.8], 1234.5)], {})
-    assert "| mlp | 1,234; 80.0; 2,469 |" in to_markdown({"texas": {"mlp": slow}})
+    assert "| mlp | 1,234,500; 80.0; 2,469 |" in to_markdown({"texas": {"mlp": slow}})
     assert lines[3] == "| gcn | 12.3; 80.0; 0.025 | not run |"
 
 
