@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
+from glognn.report.curves import line_look
 from glognn.report.efficiency import summarise, to_markdown
-from glognn.report.figures import LINE_COLOURS, LINE_STYLES, _line, plot_efficiency
+from glognn.report.figures import plot_efficiency
 
 
 def curve(scores: list[float], step: float, metric: str = "accuracy") -> dict[str, list[float]]:
@@ -42,7 +43,7 @@ def test_a_row_for_each_model() -> None:
 
 
 def test_no_two_lines_look_alike() -> None:
-    assert len({_line(number) for number in range(35)}) == 35 == len(LINE_COLOURS) * len(LINE_STYLES)
+    assert len({tuple(line_look(number).values()) for number in range(35)}) == 35
 
 
 def test_a_picture_of_sixteen_models_and_two_metrics(tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from glognn.experiments.layout import CURVE
 from glognn.storage import write_atomically
 
 PICTURE = "curve.png"
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_DASHES = ("-", "--", "-.", ":")
+LINE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
 
 Curve = dict[str, list[float]]
 
@@ -25,6 +26,12 @@ def read_curves(run: Path) -> list[Curve]:
             rows = list(csv.DictReader(file))
         curves.append({name: [float(row[name]) for row in rows] for name in rows[0]})
     return curves
+
+
+def line_look(number: int) -> dict[str, Any]:
+    """Colour and style of a line, as matplotlib takes them: no two alike among the first 35."""
+    turn, place = divmod(number, len(LINE_COLOURS))
+    return {"color": LINE_COLOURS[place], "linestyle": LINE_STYLES[(place + turn) % len(LINE_STYLES)]}
 
 
 def metric_of(curve: Curve) -> str:
@@ -42,15 +49,14 @@ def plot_curves(folder: Path, runs: Sequence[Path]) -> Path:
     score_axes, loss_axes = figure.subplots(1, 2)
     metric = ""
     for number, run in enumerate(runs):
-        colour, dash = _COLOURS[number % len(_COLOURS)], _DASHES[number % len(_DASHES)]
         label = run.name if len(runs) > 1 else None
         for index, curve in enumerate(read_curves(run)):
             metric = metric_of(curve)
-            style = {"color": colour, "linewidth": 1.2, "alpha": 0.8}
+            style = line_look(number) | {"linewidth": 1.2, "alpha": 0.8}
             first = label if index == 0 else None
             score = [100 * value for value in curve[f"val_{metric}"]]
-            score_axes.plot(curve["epoch"], score, dash, label=first, **style)
-            loss_axes.plot(curve["epoch"], curve["val_loss"], dash, label=first, **style)
+            score_axes.plot(curve["epoch"], score, label=first, **style)
+            loss_axes.plot(curve["epoch"], curve["val_loss"], label=first, **style)
     score_axes.set(xlabel="epoch", ylabel=f"validation {metric.replace('_', ' ')} (%)")
     loss_axes.set(xlabel="epoch", ylabel="validation loss (nats)")
     for axes in (score_axes, loss_axes):

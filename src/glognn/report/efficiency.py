@@ -11,9 +11,8 @@ from glognn.report.curves import Curve, metric_of
 
 NEAR = 1.0
 """Percentage points below a run's best validation score that count as having reached it."""
-
-
 RECORDED = ("config", "split", "engine", "versions", "machine")
+"""Of a report, what makes the numbers a record."""
 
 
 def summarise(curves: Sequence[Curve], report: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glognn.report.comparison import Comparison
-from glognn.report.curves import Curve, metric_of
+from glognn.report.curves import Curve, line_look, metric_of
 from glognn.storage import write_atomically
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 HATCHES = ("", "//", "..", "xx")
-LINE_COLOURS = (*COLOURS, "#000000", "#56B4E9", "#D55E00")
-LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
 LEGEND_ENTRY = 1.6  # inches
 
 
@@ -96,10 +94,11 @@ def plot_efficiency(panels: Mapping[str, Mapping[str, Sequence[Curve]]], stem: P
                     for score, curve in zip(best, curves, strict=True)
                 ]
             )
-            colour, style = _line(names.index(model))
+            look = line_look(names.index(model))
             thick = 2.4 if model.startswith("glognn") else 1.3
-            axes.plot(times, np.median(values, axis=0), color=colour, linestyle=style, linewidth=thick, label=model)
-            axes.fill_between(times, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.18, linewidth=0)
+            axes.plot(times, np.median(values, axis=0), linewidth=thick, label=model, **look)
+            band = values.min(axis=0), values.max(axis=0)
+            axes.fill_between(times, *band, color=look["color"], alpha=0.18, linewidth=0)
         axes.set_xscale("log")
         axes.set_title(name, fontsize=10)
         axes.set_xlabel("training time (s)")
@@ -119,12 +118,6 @@ def plot_efficiency(panels: Mapping[str, Mapping[str, Sequence[Curve]]], stem: P
         handlelength=3.5,
     )
     return save_figure(figure, stem)
-
-
-def _line(number: int) -> tuple[str, Any]:
-    """Colour and style of a line: no two alike among the first 35."""
-    turn, place = divmod(number, len(LINE_COLOURS))
-    return LINE_COLOURS[place], LINE_STYLES[(place + turn) % len(LINE_STYLES)]
 
 
 def plot_heat_maps(panels: Mapping[str, tuple[Any, Any, Any]], stem: Path) -> list[Path]:
