@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from glognn.data import structure as cached
+from glognn.graph import structure
 from glognn.graph.structure import similar_nodes, undirected_pattern
 from tests.reference import handwritten
 
@@ -46,11 +47,19 @@ def test_few_nodes_are_compared_and_those_are_alike() -> None:
     assert near.mean() < 0.6 * far.mean()
 
 
-def test_progress_ends_with_everything_done() -> None:
-    shares: list[float] = []
-    similar_nodes(undirected_pattern(random_adjacency(50, 200)), num_similar=10, num_rings=2, progress=shares.append)
-    assert shares == sorted(shares)
-    assert shares[-1] == 1
+def test_progress_of_both_steps_ends_with_everything_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure, "_VISITED_BYTES", 500)
+    shares: dict[str, list[float]] = {}
+    similar_nodes(
+        undirected_pattern(random_adjacency(50, 200)),
+        num_similar=10,
+        num_rings=2,
+        progress=lambda what, share: shares.setdefault(what, []).append(share),
+    )
+    collected, compared = shares.values()
+    assert collected == pytest.approx([0.2, 0.4, 0.6, 0.8, 1])
+    assert compared == sorted(compared)
+    assert compared[-1] == 1
 
 
 @pytest.mark.parametrize("num_nodes", [1, 2, 5])

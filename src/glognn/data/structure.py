@@ -50,15 +50,15 @@ def structural_similarities(
         return compute()
 
 
-def _reporter() -> Callable[[float], None]:
+def _reporter() -> Callable[[str, float], None]:
     """A line now and then about how far it is; nothing for a graph that is done at once."""
     last = time.monotonic()
 
-    def report(share: float) -> None:
+    def report(what: str, share: float) -> None:
         nonlocal last
         if time.monotonic() - last >= _LINE_EVERY:
             last = time.monotonic()
-            logger.info("comparing the structure around nodes: %.0f %%", 100 * share)
+            logger.info("%s: %.0f %%", what, 100 * share)
 
     return report
 

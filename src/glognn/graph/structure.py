@@ -57,7 +57,7 @@ def similar_nodes(
     num_similar: int,
     num_rings: int,
     threads: int = 1,
-    progress: Callable[[float], None] = lambda share: None,
+    progress: Callable[[str, float], None] = lambda what, share: None,
 ) -> SimilarNodes:
     """Structural distances of the pairs that are likely to be alike.
 
@@ -66,9 +66,13 @@ def similar_nodes(
         num_similar: About how many nodes each node is compared with: half of them before it in the order, half after.
         num_rings: Rings around a node that are looked at, besides the node itself.
         threads: How many threads to use.
-        progress: Called with the share that is done, from 0 to 1.
+        progress: Called with what is being done and the share of it that is, from 0 to 1.
     """
-    rings = [_Ring.of(parts) for parts in zip(*_degree_counts(pattern, num_rings, threads), strict=True)]
+    blocks = []
+    for block, share in _degree_counts(pattern, num_rings, threads):
+        blocks.append(block)
+        progress("collecting the degrees around nodes", share)
+    rings = [_Ring.of(parts) for parts in zip(*blocks, strict=True)]
     order = np.lexsort([ring.means for ring in reversed(rings)])
     steps = range(1, min((num_similar + 1) // 2, len(order) - 1) + 1)
     empty = np.empty((2, 0), dtype=np.int64)
@@ -83,17 +87,20 @@ def similar_nodes(
             job, found = future.result()
             distances[job.number, job.where] = found[job.same]
             done += job.cost
-            progress(done / total)
+            progress("comparing the structure around nodes", done / total)
     return SimilarNodes(pairs, distances.cumsum(axis=0))
 
 
-def _degree_counts(pattern: sp.csr_array, num_rings: int, threads: int) -> Iterator[list[tuple[Array, Array, Array]]]:
-    """For blocks of nodes and each ring: how many degrees each node meets, those degrees, and their counts."""
+_Counts = list[tuple[Array, Array, Array]]
+
+
+def _degree_counts(pattern: sp.csr_array, num_rings: int, threads: int) -> Iterator[tuple[_Counts, float]]:
+    """For blocks of nodes and each ring: how many degrees each node meets, which, how often; the share done."""
     degree = np.diff(pattern.indptr)
     known, number = np.unique(degree, return_inverse=True)
     size = max(1, _VISITED_BYTES // max(pattern.shape[0], 1))
 
-    def block(start: int) -> list[tuple[Array, Array, Array]]:
+    def block(start: int) -> _Counts:
         count = min(size, pattern.shape[0] - start)
         row, column = np.arange(count), np.arange(start, start + count)
         visited = np.zeros((count, pattern.shape[0]), dtype=bool)
@@ -112,8 +119,10 @@ def _degree_counts(pattern: sp.csr_array, num_rings: int, threads: int) -> Itera
                 row, column = row[new], column[new]
         return found
 
+    starts = range(0, pattern.shape[0], size)
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(block, range(0, pattern.shape[0], size))
+        for done, found in enumerate(pool.map(block, starts), start=1):
+            yield found, done / len(starts)
 
 
 @dataclass(frozen=True, eq=False)
