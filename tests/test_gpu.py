@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from glognn.data.npz import write_npz
 from glognn.data.synthetic import pairs
 from glognn.explain.coefficients import coefficient_rows
 from glognn.graph.graph import Graph
-from glognn.models.base import NodeModel
+from glognn.models.base import FollowsEpochs, NodeModel
 from glognn.models.configs import MODELS
 from glognn.models.glognn import GloGNNPlusPlus
 from glognn.training.callbacks import Callback
@@ -69,11 +69,31 @@ def test_members_replayed_as_cuda_graphs_end_as_they_would_alone(name: str) -> N
 
     together = train_together(models(), graph, splits=[0, 1, 2], configs=configs)
     for split, (model, config, found) in enumerate(zip(models(), configs, together, strict=True)):
-        wanted = train(model, graph, split=split, config=config)
+        wanted = train(model, graph, split=split, config=replace(config, device="cpu"))
         assert isinstance(found, TrainingResult)
         assert found.engine == "cuda graph"
         losses = [row["val_loss"] for row in found.curve]
         assert losses == pytest.approx([row["val_loss"] for row in wanted.curve], rel=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_run_alone_is_replayed_and_ends_as_on_the_cpu(name: str) -> None:
+    settings = {field.name: 0.0 for field in fields(MODELS[name]) if "dropout" in field.name}
+    curves, engines = {}, {}
+    for device in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        model = MODELS[name].model_class()(7, 3, 60, **settings)
+        epochs = 4 if name in ("polynormer", "sgformer") else 20  # their first steps multiply an error by ten each
+        config = TrainingConfig(epochs=epochs, device=device, dtype="float64", early_stopping="none")
+        result = train(model, make_data(), config=config)
+        engines[device], curves[device] = result.engine, [row["val_loss"] for row in result.curve]
+    assert curves["cuda"] == pytest.approx(curves["cpu"], rel=1e-6)
+    assert engines["cuda"] == ("torch" if isinstance(model, FollowsEpochs) else "cuda graph")
+
+
+def test_scores_that_are_computed_elsewhere_are_not_captured() -> None:
+    config = TrainingConfig(epochs=5, device="cuda", metric="macro_f1", early_stopping="none")
+    assert train(GloGNNPlusPlus(7, 3, 60), make_data(), config=config).engine == "torch"
 
 
 def test_members_on_a_gpu_drop_their_own_values() -> None:

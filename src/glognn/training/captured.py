@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from glognn.models.base import FollowsEpochs
+from glognn.models.base import FollowsEpochs, NodeModel
 from glognn.training.members import Members
 
 logger = logging.getLogger(__name__)
@@ -30,9 +30,18 @@ class CapturedMembers(Members):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._epochs = 0
-        self._capturable = not isinstance(self._model, FollowsEpochs) and self._evaluation.metric == "accuracy"
+        self._capturable = self.can_capture(self._model, self._evaluation)
         self._graphs: tuple[torch.cuda.CUDAGraph, torch.cuda.CUDAGraph] | None = None
         self._outputs = torch.empty(0), torch.empty(0)
+
+    @staticmethod
+    def can_capture(model: NodeModel[Any], config: Any) -> bool:
+        """Whether every epoch is the same work on the GPU: scores other than accuracy are computed elsewhere."""
+        return not isinstance(model, FollowsEpochs) and config.metric == "accuracy"
+
+    @property
+    def computed_by(self) -> str:
+        return self.engine if self._graphs is not None else super().engine
 
     def step(self) -> Tensor:
         if self._graphs is None:

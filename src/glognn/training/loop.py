@@ -23,7 +23,7 @@ from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.evaluation import class_weights
 from glognn.training.native import NativeMembers
 from glognn.training.preflight import within_memory
-from glognn.training.together import train_one
+from glognn.training.together import captures, train_one
 from glognn.training.track import Track, TrainingResult
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def train(
     weights are those the model comes with. The model is moved to the device and precision of ``config``.
 
     GloGNN and GloGNN++ on a CPU in float32 are trained by compiled code where the installation has it, with the same
-    result to rounding but other random numbers for dropout; ``GLOGNN_NATIVE=0`` in the environment does without.
+    result to rounding but other random numbers for dropout; ``GLOGNN_NATIVE=0`` in the environment does without. On a
+    GPU epochs of a graph that is not too large are recorded once and replayed, with such a difference too.
 
     Args:
         model: Any :class:`~glognn.models.base.NodeModel`.
@@ -116,7 +117,7 @@ def train(
         torch.manual_seed(config.seed)
         graph = graph.to(device=device, dtype=dtype)
         model.to(device=device, dtype=dtype)
-        if NativeMembers.takes(model, config, graph):
+        if NativeMembers.takes(model, config, graph) or captures(model, config, graph):
             return train_one(model, graph, split=split, config=config, callbacks=callbacks, checkpoint=checkpoint)
         return _Session(model, graph, split, config, list(callbacks), checkpoint).run()
 

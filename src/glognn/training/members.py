@@ -108,6 +108,11 @@ class Members:
         self._equal_rates = tuple(rates[:, 0].tolist()) if bool((rates == rates[:, :1]).all()) else None
         self._decouples = bool(self._decoupled.any())
 
+    @property
+    def computed_by(self) -> str:
+        """What records of a run name as its engine."""
+        return self.engine
+
     def on_epoch(self, epoch: int) -> None:
         """Tell a model that follows epochs which one begins."""
         if isinstance(self._model, FollowsEpochs):

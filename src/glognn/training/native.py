@@ -102,7 +102,7 @@ class NativeMembers:
         self._evaluation = Evaluation(graph, splits, configs[0].metric)
         self._start()
 
-    engine = "native"
+    engine = computed_by = "native"
     worth_leaving = 1.0
     """Share of members left at which it pays to go on without the others' places."""
 

@@ -113,7 +113,8 @@ class _Callbacks(Watcher):
         self._what = what
 
     def on_begin(self, start_epoch: int, finished: Sequence[int]) -> None:
-        info = describe(*self._what, start_epoch, torch.device("cpu"))
+        model, config, split = self._what
+        info = describe(model, config, split, start_epoch, next(model.parameters()).device)
         logger.info("training %s", info)
         for callback in self.callbacks:
             callback.on_train_begin(dict(info))
@@ -149,6 +150,16 @@ def train_one(
         raise outcome
     assert outcome is not None
     return outcome
+
+
+def captures(model: NodeModel[Any], config: TrainingConfig, graph: Graph) -> bool:
+    """Whether one model alone had better be trained as a batch of one: on a GPU, where two would fit into a batch.
+
+    On a small graph an epoch's kernels take longer to launch than to run, which a CUDA graph saves.
+    """
+    if resolve_device(config.device).type != "cuda" or not CapturedMembers.can_capture(model, config):
+        return False
+    return members_at_once(model.config, graph, config) > 1
 
 
 def _engine(
@@ -241,7 +252,7 @@ class _Batch:
             if track.add(train_loss, val_loss, train, val, test, track.seconds + share):
                 improved.append(place)
             if stopped_by := track.stop_reason():
-                ended[i] = track.result(test, stopped_by, self.members.engine)
+                ended[i] = track.result(test, stopped_by, self.members.computed_by)
         if self.remembers and improved:
             self.members.remember(improved)
         going = [i for i in self.alive if not isinstance(ended.get(i), TrainingError)]
