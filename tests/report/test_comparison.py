@@ -83,6 +83,9 @@ def test_what_is_significant_has_an_arrow() -> None:
     marks = {model: [mark for mark in "↑↓" if mark in row] for model, row in rows.items()}
     assert (marks["linkx"], marks["mlp"], marks["gcn"], marks["glognn++"]) == (["↑"], ["↓"], [], [])
     assert "↑ ↓: significantly above or below glognn++ (Wilcoxon over the splits, Holm-corrected" in text
+    rows = {line.split(" & ")[0]: line for line in to_latex(table(scores)).splitlines() if " & " in line}
+    marks = {model: [mark for mark in (r"$\uparrow$", r"$\downarrow$") if mark in row] for model, row in rows.items()}
+    assert (marks["linkx"], marks["mlp"], marks["gcn"]) == ([r"$\uparrow$"], [r"$\downarrow$"], [])
     without = {key: found for key, found in scores.items() if key[1] != "glognn++"}
     assert not set("↑↓") & set(to_markdown(table(without)))
 

@@ -254,7 +254,7 @@ def _number(cell: Cell) -> str:
 
 
 def to_terminal(comparison: Comparison) -> Table:
-    """The numbers alone, best in bold and runner-up underlined, for a terminal."""
+    """The numbers alone, best in bold and runner-up underlined, for a terminal; arrows first, so that digits align."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -267,7 +267,7 @@ def to_terminal(comparison: Comparison) -> Table:
         for dataset in comparison.datasets:
             style = {0: "bold", 1: "underline"}.get(order[dataset].get(model, 2), "")
             text = _number(comparison.cells[dataset, model])
-            row.append((f"[{style}]{text}[/{style}]" if style else text) + arrow(comparison, dataset, model))
+            row.append(arrow(comparison, dataset, model) + (f"[{style}]{text}[/{style}]" if style else text))
         rank = comparison.ranks.get(model)
         table.add_row(model, *row, "" if rank is None else f"{rank:.2f}")
     return table
@@ -302,10 +302,11 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def to_latex(comparison: Comparison) -> str:
-    """A tabular for the booktabs package."""
+    """A tabular for the booktabs package; what its arrows mean is a comment below it."""
+    symbols = {"_": r"\_", "%": r"\%", "±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "<": "$<$"}
 
     def escaped(text: str) -> str:
-        return text.replace("_", r"\_").replace("%", r"\%").replace("±", r"$\pm$")
+        return "".join(symbols.get(character, character) for character in text)
 
     order = {dataset: places(comparison, dataset) for dataset in comparison.datasets}
     lines = [
@@ -319,10 +320,12 @@ def to_latex(comparison: Comparison) -> str:
         for dataset in comparison.datasets:
             text = escaped(_number(comparison.cells[dataset, model]))
             place = order[dataset].get(model)
-            row.append(rf"\textbf{{{text}}}" if place == 0 else rf"\underline{{{text}}}" if place == 1 else text)
+            text = rf"\textbf{{{text}}}" if place == 0 else rf"\underline{{{text}}}" if place == 1 else text
+            row.append(text + escaped(arrow(comparison, dataset, model)))
         rank = comparison.ranks.get(model)
         lines.append(f"{escaped(model)} & " + " & ".join(row) + f" & {'' if rank is None else f'{rank:.2f}'}" + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+    meaning = [f"% {escaped(text)}"] if (text := explain_arrows(comparison)) else []
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *meaning, ""])
 
 
 def to_csv(comparisons: Sequence[Comparison]) -> str:
