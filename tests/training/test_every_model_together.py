@@ -19,7 +19,7 @@ from glognn.models.configs import MODELS, ModelConfig
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
 from glognn.training.loop import train
-from glognn.training.together import MEMORY, TrainingResult, Watcher, members_at_once, train_together
+from glognn.training.together import MEMORY, TrainingResult, Watcher, captures, members_at_once, train_together
 from glognn.training.track import Track
 from tests.conftest import make_data
 
@@ -198,6 +198,24 @@ def test_as_many_train_together_as_memory_is_predicted_to_hold(
     assert members_at_once(narrow, graph, replace(double, dtype="float32")) == pytest.approx(2 * many, rel=0.01)
     monkeypatch.setitem(MEMORY, "cpu", 1000)
     assert members_at_once(narrow, graph, double) == 1
+
+
+def test_whether_a_run_alone_is_captured_depends_on_the_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def captured(name: str, device: str = "cuda", metric: str = "accuracy") -> bool:
+        graph = make_graph(MODELS[name], sparse=True)
+        model = build(graph, MODELS[name], {}, 0)
+        return captures(model, TrainingConfig(device=device, metric=metric), graph)
+
+    assert not captured("glognn", device="auto")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("glognn.training.together.free_memory", lambda device: 0)
+    assert captured("glognn")
+    assert captured("glognn", device="auto")
+    assert not captured("glognn", device="cpu")
+    assert not captured("glognn", metric="roc_auc")
+    assert not captured("polynormer")
+    monkeypatch.setitem(MEMORY, "cuda", 1000)
+    assert not captured("glognn")
 
 
 @pytest.mark.gpu

@@ -30,14 +30,14 @@ class CapturedMembers(Members):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._epochs = 0
-        self._capturable = self.can_capture(self._model, self._evaluation)
+        self._capturable = self.can_capture(self._model, self._evaluation.metric)
         self._graphs: tuple[torch.cuda.CUDAGraph, torch.cuda.CUDAGraph] | None = None
         self._outputs = torch.empty(0), torch.empty(0)
 
     @staticmethod
-    def can_capture(model: NodeModel[Any], config: Any) -> bool:
+    def can_capture(model: NodeModel[Any], metric: str) -> bool:
         """Whether every epoch is the same work on the GPU: scores other than accuracy are computed elsewhere."""
-        return not isinstance(model, FollowsEpochs) and config.metric == "accuracy"
+        return not isinstance(model, FollowsEpochs) and metric == "accuracy"
 
     @property
     def computed_by(self) -> str:

@@ -41,9 +41,13 @@ MEMORY = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 def members_at_once(model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
     """How many models with these settings may train together; 1 means that they had better train alone."""
     device = resolve_device(training.device)
-    two = Need.of(model, sizes_of(graph), members=2, value_bytes=DTYPES[training.dtype].itemsize)
     free = free_memory(device)
     budget = MEMORY[device.type] if free is None else min(MEMORY[device.type], free)
+    return _members_within(budget, model, graph, training)
+
+
+def _members_within(budget: int, model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
+    two = Need.of(model, sizes_of(graph), members=2, value_bytes=DTYPES[training.dtype].itemsize)
     return max(1, 2 * (budget - two.inputs) // (two.weights + two.activations))
 
 
@@ -155,11 +159,12 @@ def train_one(
 def captures(model: NodeModel[Any], config: TrainingConfig, graph: Graph) -> bool:
     """Whether one model alone had better be trained as a batch of one: on a GPU, where two would fit into a batch.
 
-    On a small graph an epoch's kernels take longer to launch than to run, which a CUDA graph saves.
+    On a small graph an epoch's kernels take longer to launch than to run, which a CUDA graph saves. What is free at the
+    moment does not count: a run must go on from its checkpoint as it was begun.
     """
-    if resolve_device(config.device).type != "cuda" or not CapturedMembers.can_capture(model, config):
+    if resolve_device(config.device).type != "cuda" or not CapturedMembers.can_capture(model, config.metric):
         return False
-    return members_at_once(model.config, graph, config) > 1
+    return _members_within(MEMORY["cuda"], model.config, graph, config) > 1
 
 
 def _engine(
