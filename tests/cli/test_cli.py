@@ -96,7 +96,7 @@ def epochs_done(folder: Path) -> int:
     try:
         with safe_open(folder / "checkpoint" / "latest.safetensors", framework="np") as file:
             values = json.loads(file.metadata()["glognn"])
-            return len((values if "curve" in values else values["tracks"][0])["curve"])
+            return len(values["histories"][0]["curve"])
     except (FileNotFoundError, SafetensorError):
         return 0
 

@@ -36,7 +36,7 @@ def epochs_in(folder: Path) -> int:
     """Of the checkpoint, which must be readable if it is there."""
     if not (folder / CHECKPOINT).exists():
         return 0
-    return len(load_tensors(folder / CHECKPOINT)[1]["tracks"][0]["curve"])
+    return len(load_tensors(folder / CHECKPOINT)[1]["histories"][0]["curve"])
 
 
 @linux
