@@ -12,7 +12,7 @@ import pytest
 
 from glognn.errors import InputError
 from glognn.experiments.batches import make_batches
-from glognn.experiments.config import read_config, read_tables, tuned_path
+from glognn.experiments.config import find_settings
 from glognn.experiments.folder import read_report
 from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds
 from glognn.experiments.pool import run_jobs
@@ -20,7 +20,6 @@ from glognn.experiments.studies import ablation_plan, same_as_full
 from glognn.storage import write_text
 from tests.program import Program, run
 
-TUNED = sorted(tuned_path("glognn", "texas").parents[2].glob("[te][uq]*/*/*.toml"))
 QUICK = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
 
 
@@ -46,7 +45,7 @@ def test_tuned_settings_and_variants(tmp_path: Path) -> None:
     assert (exact.config.model.coefficient, released.config.model.coefficient) == ("exact", "released")
     assert exact.origin == released.origin == jobs["texas", "gcn"].origin == "searched"
     validation = {
-        label: read_tables(tuned_path(label, "texas"))["tuned"]["validation"]
+        label: find_settings("tuned", label, "texas")[0]["tuned"]["validation"]
         for label in ("glognn++-exact", "glognn++-released")
     }
     best = jobs[("texas", max(validation, key=lambda label: validation[label]))]
@@ -54,18 +53,6 @@ def test_tuned_settings_and_variants(tmp_path: Path) -> None:
     assert (jobs["penn94", "glognn++"].origin, jobs["penn94", "gcn"].origin) == ("published", "default")
     published = make_plan(tmp_path, ["texas"], ["glognn++", "glognn++-exact"], splits="0")
     assert [job.config.model.coefficient for job in published] == ["released", "exact"]
-    with pytest.raises(InputError, match="There are no tuned settings of mlp for 'texs'. Did you mean 'texas'"):
-        tuned_path("mlp", "texs")
-
-
-@pytest.mark.parametrize("path", TUNED, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_tuned_settings_fit_the_code(path: Path) -> None:
-    config = read_config(path)
-    assert config.dataset == path.stem
-    assert path.parent.name in (config.model.name, f"{config.model.name}-{getattr(config.model, 'coefficient', '')}")
-    tuned = read_tables(path)["tuned"]
-    assert 25 < tuned["validation"] < 100
-    assert tuned["trials"] == 25 if "equal" in path.parts else tuned["trials"] >= 60
 
 
 def test_batches(tmp_path: Path) -> None:

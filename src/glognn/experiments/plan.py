@@ -15,20 +15,12 @@ from typing import Any
 
 from glognn.data.sources import find_source
 from glognn.errors import InputError
-from glognn.experiments.config import (
-    PUBLISHED_PREFIX,
-    RunConfig,
-    has_published,
-    parse_splits,
-    read_tables,
-    resolve,
-    tuned_paths,
-)
+from glognn.experiments.config import ORIGINS, RunConfig, SettingsTables, find_settings, parse_splits, resolve
 from glognn.experiments.layout import DONE
 from glognn.settings import suggest
 
-SETTINGS = ("published", "tuned", "equal", "default")
-"""Whose settings: the authors'; what our longer searches found; what 25 trials for every model found; the defaults."""
+SETTINGS = (*ORIGINS, "default")
+"""Whose settings: those that come with the package, or the defaults."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "glognn++-exact": ("glognn++", {"coefficient": "exact"}),
     "glognn++-released": ("glognn++", {"coefficient": "released"}),
@@ -123,13 +115,13 @@ def make_plan(
     return jobs
 
 
-def _find_settings(wanted: str, label: str, model: str, dataset: str) -> tuple[str, str | None]:
-    """The best settings of the wanted kind, or what stands in for them, and where they lie."""
-    if wanted not in ("published", "default") and (found := tuned_paths(label, dataset, wanted)):
-        origin = read_tables(found[0])["tuned"].get("origin", "drawn")
-        return "published" if origin == "published" else "searched", str(found[0])
-    if wanted != "default" and has_published(model, dataset):
-        return "published", f"{PUBLISHED_PREFIX}{dataset}"
+def _find_settings(wanted: str, label: str, model: str, dataset: str) -> tuple[str, SettingsTables | None]:
+    """The best settings of the wanted kind, or what stands in for them, and whose they are."""
+    if wanted not in ("published", "default") and (found := find_settings(wanted, label, dataset)):
+        origin = found[0].get("tuned", {}).get("origin", "drawn")
+        return "published" if origin == "published" else "searched", found[0]
+    if wanted != "default" and (found := find_settings("published", model, dataset)):
+        return "published", found[0]
     return "default", None
 
 
