@@ -17,7 +17,10 @@ from glognn.data.sources import find_source
 from glognn.errors import InputError
 from glognn.experiments.config import ORIGINS, RunConfig, SettingsTables, find_settings, parse_splits, resolve
 from glognn.experiments.layout import DONE
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import MODELS, ModelConfig
 from glognn.settings import suggest
+from glognn.training.config import TrainingConfig
 
 SETTINGS = (*ORIGINS, "default")
 """Whose settings: those that come with the package, or the defaults."""
@@ -30,8 +33,6 @@ DOES_NOT_FIT = "does not fit"
 """In a table, for runs that memory is too small for: an answer, not a failure."""
 INDIFFERENT = ("seed", "device", "threads", "checkpoint_interval")
 """Training settings that are no part of the hash: in the path already, or without influence on the outcome."""
-ADDED = {"class_weight": "none", "threshold": "none"}
-"""Training settings that came later, with what held before: at that they are no part of the hash, as then."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,13 @@ class Job:
 def settings_hash(tables: Mapping[str, Any]) -> str:
     """Eight letters that differ when settings (as in a record) with an influence on the outcome differ."""
     training = {name: value for name, value in tables["training"].items() if name not in INDIFFERENT}
-    training = {name: value for name, value in training.items() if ADDED.get(name) != value}
     data = {name: value for name, value in tables["data"].items() if name != "splits"}
-    content = json.dumps([tables["schema_version"], data, tables["model"], training], sort_keys=True)
+    groups = [
+        GraphConfig.without_added(data),
+        MODELS.get(tables["model"]["name"], ModelConfig).without_added(tables["model"]),
+        TrainingConfig.without_added(training),
+    ]
+    content = json.dumps([tables["schema_version"], *groups], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
