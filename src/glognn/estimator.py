@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from torch import Tensor
 from torch_geometric.data import Data
 
+from glognn.data.classes import Array, encode, find_classes, label_array, missing
 from glognn.data.convert import is_graph, same, to_edge_list, to_edges, to_features, to_graph, to_nodes
-from glognn.data.labels import Array, encode, find_classes, label_array, missing
 from glognn.data.npz import read_npz, write_npz
 from glognn.data.splits import IntArray, validation_part
 from glognn.data.statistics import measure
