@@ -15,15 +15,14 @@ import torch
 from glognn.data.classes import Classes
 from glognn.data.layout import TABLES
 from glognn.data.sources import find_source, load_source
-from glognn.data.table_graph import Tables
+from glognn.data.table_graph import KeptTables
 from glognn.data.tables import IntArray, Table, Values
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.folder import Report, find_runs, load_model, read_report
 from glognn.experiments.layout import DONE
 from glognn.experiments.run import LoadedGraph, load_graph
-from glognn.metrics import METRICS
-from glognn.training.calibration import expected_calibration_error, reliability
+from glognn.metrics import METRICS, expected_calibration_error, reliability
 from glognn.training.devices import resolve_device
 from glognn.training.new_nodes import predict_new_nodes
 from glognn.training.predict import predict
@@ -48,10 +47,10 @@ class FinishedRun:
         return None if value is None else float(value)
 
     @cached_property
-    def tables(self) -> Tables | None:
+    def tables(self) -> KeptTables | None:
         """What is kept of a user's tables, if that is what the run was trained on."""
         place = Path(self.config.dataset).parent
-        return Tables.load(place) if (place / TABLES).is_file() else None
+        return KeptTables.load(place) if (place / TABLES).is_file() else None
 
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, LoadedGraph]:
         """Predictions for all nodes of the graph."""
