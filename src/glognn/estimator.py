@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -78,7 +77,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         transduction_: The predicted class of every node of the training graph.
         model_: The trained model.
         data_: The training graph, with classes numbered and the nodes that trained and validated as masks.
-        scores_: The metric on training and validation nodes, and the epoch selected.
+        scores_: The metric on training and validation nodes, and the epoch selected; ``test`` is ``None``, for ``fit``
+            judges on no other nodes, unless a run with test nodes was loaded.
         threshold_: Probability from which on the second of two classes is predicted, or ``None``.
         n_features_in_: Number of features.
         n_iter_: Epochs trained.
@@ -272,8 +272,6 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             used[f"{name}_mask"][torch.from_numpy(members)] = True
         used.y = torch.from_numpy(np.where(np.isin(np.arange(codes.size), np.concatenate([nodes, val])), codes, -1))
         graph = Graph.from_data(used, graph_config, dtype=DTYPES[training.dtype])
-        # training asks for test nodes, and there are none here
-        graph = replace(graph, masks=dict(graph.masks) | {"test": graph.masks["val"]})
         check_threshold(graph, training)
         with torch.random.fork_rng([]):
             torch.manual_seed(training.seed)
@@ -286,6 +284,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "metric": training.metric,
             "train": selected.train,
             "val": selected.val,
+            "test": selected.test,
             "epoch": selected.epoch,
             "engine": result.engine,
         }

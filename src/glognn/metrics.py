@@ -6,6 +6,7 @@ right (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -103,8 +104,13 @@ def best_threshold(probabilities: Tensor, y: Tensor, metric: str = "macro_f1") -
     return float(best[np.argmin(np.abs(best - 0.5))])
 
 
+def _of_some(metric: Metric) -> Metric:
+    """A metric that is nan on no node at all, instead of an error."""
+    return lambda logits, y: metric(logits, y) if y.numel() else math.nan
+
+
 METRICS: dict[str, Metric] = {
-    metric.__name__: metric for metric in (accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision)
+    metric.__name__: _of_some(metric) for metric in (accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision)
 }
 
 

@@ -108,7 +108,7 @@ def train(
     config = TrainingConfig() if config is None else config
     device, dtype = resolve_device(config.device), DTYPES[config.dtype]
     graph = data if isinstance(data, Graph) else Graph.from_data(data, model.graph_config, dtype=dtype)
-    graph.check_trainable(split)
+    graph.check_trainable(split, tested=False)
     with (
         within_memory(model.config, graph, config),
         threads(config.threads),
