@@ -273,7 +273,9 @@ def test_a_save_that_is_cut_off_leaves_the_classifier_before(
 
 
 def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no readable estimator.json"):
+    with pytest.raises(
+        InputError, match="holds no trained model: no config.toml of a run, and no readable estimator.json"
+    ):
         GloGNNClassifier.load(tmp_path)
     GloGNNClassifier(**QUICK).fit(split_data).save(tmp_path)
     record = json.loads((tmp_path / "estimator.json").read_text())
