@@ -12,7 +12,11 @@ import argparse
 import json
 from pathlib import Path
 
-from glognn.experiments.search import chosen_settings, finished_trials, open_study, read_search, write_best
+import tomli_w
+
+from glognn.experiments.config import SCHEMA_VERSION, SettingsTables, read_collection
+from glognn.experiments.search import best_settings, chosen_settings, finished_trials, open_study, read_search
+from glognn.storage import write_text
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,10 +25,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="holds <model>/<dataset>/study.json")
     parser.add_argument("--trials", type=int, default=25, help="of a complete study")
-    parser.add_argument("--settings", type=Path, default=ROOT / "src/glognn/experiments/equal")
+    parser.add_argument("--settings", type=Path, default=ROOT / "src/glognn/experiments/settings/equal")
     parser.add_argument("--records", type=Path, default=ROOT / "results/equal-search.jsonl")
     options = parser.parse_args()
     lines, short = [], []
+    kept: dict[Path, dict[str, SettingsTables]] = {}
     for path in sorted(options.folder.glob("*/*/study.json")):
         search = read_search(path.parent)
         study = open_study(path.parent, search)
@@ -42,9 +47,15 @@ def main() -> None:
             facts = {"model": search.model, "dataset": search.dataset, "splits": search.splits, "trials": len(found)}
             lines.append(json.dumps(facts | {"found": found}))
         if len(trials) >= options.trials:
-            write_best(path.parent, study, search, options.settings / search.model / f"{search.dataset}.toml")
+            place = options.settings / f"{search.model}.toml"
+            known = kept.setdefault(place, read_collection(place) if place.is_file() else {})
+            tables = best_settings(study, search)
+            known[search.dataset] = {name: table for name, table in tables.items() if name != "schema_version"}
         else:
             short.append(f"{search.model} on {search.dataset} ({len(trials)})")
+    for place, found_settings in kept.items():
+        content = {"schema_version": SCHEMA_VERSION} | dict(sorted(found_settings.items()))
+        write_text(place, tomli_w.dumps(content))
     options.records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     print(f"{len(lines)} studies; with fewer than {options.trials} trials: {', '.join(short) or 'none'}")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import glognn
 from glognn.settings import Settings
-from tests.conftest import ENVIRONMENT
+from tests.conftest import ENVIRONMENT, ROOT
 
 SOURCE = Path(glognn.__file__).parent
 FLOORS = [
@@ -35,16 +37,18 @@ def floor(room: str) -> int:
     return next(number for number, rooms in enumerate(FLOORS) if room in rooms)
 
 
-def imported_rooms(path: Path) -> set[str]:
-    found = set()
+def imported_names(path: Path) -> set[str]:
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = []
         if isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
+            found.add(node.module or "")
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("glognn.")}
+            found |= {alias.name for alias in node.names}
     return found
+
+
+def imported_rooms(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imported_names(path) if name.startswith("glognn.")}
 
 
 def test_imports_point_one_way() -> None:
@@ -91,6 +95,18 @@ def test_libraries_absent_from_some_machines_load_only_when_needed() -> None:
     assert not loaded_after(f"import glognn; {names}") & late
 
 
+def test_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[<>=~!\[ ]", each)[0].replace("-", "_").lower() for each in project["dependencies"]}
+    declared = {"sklearn" if name == "scikit_learn" else name for name in declared}
+    imported = {name for path in SOURCE.rglob("*.py") for name in imported_names(path)}
+    assert {name.partition(".")[0] for name in imported} - {*sys.stdlib_module_names, "glognn"} == declared
+    fixed = {
+        line.partition("==")[0].replace("-", "_").lower() for line in (ROOT / "constraints.txt").read_text().split()
+    }
+    assert {"scikit_learn" if name == "sklearn" else name for name in declared} <= fixed
+
+
 def test_public_names() -> None:
     assert sorted(glognn.__all__) == sorted(glognn._HOMES)
     for name in glognn.__all__:
@@ -113,3 +129,4 @@ def test_settings_are_declared_with_help_and_valid_defaults() -> None:
         for info in group.infos():
             assert info.help.endswith("."), (group, info.name)
             assert info.rule.convert(info.default) == info.default
+            assert info.before is None or info.rule.convert(info.before) == info.before

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.utils.estimator_checks import check_estimator
 from torch_geometric.data import Data
 
-from glognn import GloGNNClassifier, InputError
+from glognn import GloGNN, GloGNNClassifier, InputError, TrainingConfig, train
 from glognn.storage import write_text
 from tests.conftest import make_data
 
@@ -103,6 +103,23 @@ def test_masks_are_used_and_test_labels_are_not(split_data: Data) -> None:
     test = split_data.test_mask.numpy()
     expected = np.mean(first.transduction_[test] == split_data.y.numpy()[test])
     assert first.score(split_data) == pytest.approx(expected)
+
+
+def test_without_test_nodes_there_is_no_test_score(
+    split_data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier = GloGNNClassifier(**QUICK).fit(split_data)
+    assert classifier.scores_["test"] is None
+    classifier.save(tmp_path)
+    assert "test nodes" not in (tmp_path / "README.md").read_text()
+    split_data.test_mask[:] = False
+    for native in ("1", "0"):
+        monkeypatch.setenv("GLOGNN_NATIVE", native)
+        for metric in ("accuracy", "roc_auc", "macro_f1"):
+            model = GloGNN(7, 3, split_data.num_nodes, hidden_channels=8)
+            result = train(model, split_data, config=TrainingConfig(epochs=3, metric=metric, device="cpu"))
+            assert [scores.test for scores in (result.best, result.last, result.selected)] == [None] * 3
+            assert 0 < result.selected.val <= 1
 
 
 def test_labels_come_back_as_they_went_in(split_data: Data) -> None:
@@ -256,7 +273,9 @@ def test_a_save_that_is_cut_off_leaves_the_classifier_before(
 
 
 def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no readable estimator.json"):
+    with pytest.raises(
+        InputError, match="holds no trained model: no config.toml of a run, and no readable estimator.json"
+    ):
         GloGNNClassifier.load(tmp_path)
     GloGNNClassifier(**QUICK).fit(split_data).save(tmp_path)
     record = json.loads((tmp_path / "estimator.json").read_text())

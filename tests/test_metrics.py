@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -33,6 +35,11 @@ def test_classes_absent_from_a_set_are_left_out() -> None:
     logits, y = torch.randn(20, 5), torch.arange(20) % 3
     for metric in METRICS.values():
         assert 0 <= metric(logits, y) <= 1
+
+
+@pytest.mark.parametrize("metric", list(METRICS))
+def test_no_node_has_no_score(metric: str) -> None:
+    assert math.isnan(METRICS[metric](torch.empty(0, 3), torch.empty(0, dtype=torch.long)))
 
 
 def test_a_single_class_has_no_ranking() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,16 +17,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from torch import Tensor
 from torch_geometric.data import Data
 
+from glognn.data.classes import Array, encode, find_classes, label_array, missing
 from glognn.data.convert import is_graph, same, to_edge_list, to_edges, to_features, to_graph, to_nodes
-from glognn.data.labels import Array, encode, find_classes, label_array, missing
-from glognn.data.npz import read_npz, write_npz
+from glognn.data.npz import write_npz
 from glognn.data.splits import IntArray, validation_part
 from glognn.data.statistics import measure
 from glognn.errors import InputError
 from glognn.experiments.environment import versions
-from glognn.experiments.folder import load_model, save_model
+from glognn.experiments.folder import save_model
+from glognn.experiments.layout import CLASSIFIER, CONFIG
+from glognn.experiments.saved import CLASSIFIER_VERSION, SavedModel, incomplete, open_saved
 from glognn.graph.config import GraphConfig
-from glognn.graph.graph import Graph
+from glognn.graph.graph import SET_NAMES, Graph
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
 from glognn.report.card import model_card
 from glognn.storage import locked, write_json, write_text
@@ -38,8 +39,7 @@ from glognn.training.new_nodes import KnownNodes
 from glognn.training.predict import predict
 from glognn.training.threshold import check_threshold, choose_threshold
 
-SCHEMA_VERSION = 1
-RECORD, CARD = "estimator.json", "README.md"
+CARD = "README.md"
 MODELS = ("glognn++", "glognn")
 FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "unlabelled", "homophily", "fingerprint")
 
@@ -78,7 +78,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         transduction_: The predicted class of every node of the training graph.
         model_: The trained model.
         data_: The training graph, with classes numbered and the nodes that trained and validated as masks.
-        scores_: The metric on training and validation nodes, and the epoch selected.
+        scores_: The metric on training and validation nodes, and the epoch selected; ``test`` is ``None``, for ``fit``
+            judges on no other nodes, unless a run with test nodes was loaded.
         threshold_: Probability from which on the second of two classes is predicted, or ``None``.
         n_features_in_: Number of features.
         n_iter_: Epochs trained.
@@ -226,9 +227,10 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if mask is None:
             return None
         columns = mask.view(mask.shape[0], -1).cpu().numpy().astype(bool)
-        if not 0 <= self.split < columns.shape[1]:
+        split = self.split if columns.shape[1] > 1 else 0
+        if not 0 <= split < columns.shape[1]:
             raise self._error("split", f"in the range [0, {columns.shape[1] - 1}]")
-        found: npt.NDArray[np.bool_] = columns[:, self.split]
+        found: npt.NDArray[np.bool_] = columns[:, split]
         return found
 
     def _error(self, name: str, allowed: str) -> InputError:
@@ -272,8 +274,6 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             used[f"{name}_mask"][torch.from_numpy(members)] = True
         used.y = torch.from_numpy(np.where(np.isin(np.arange(codes.size), np.concatenate([nodes, val])), codes, -1))
         graph = Graph.from_data(used, graph_config, dtype=DTYPES[training.dtype])
-        # training asks for test nodes, and there are none here
-        graph = replace(graph, masks=dict(graph.masks) | {"test": graph.masks["val"]})
         check_threshold(graph, training)
         with torch.random.fork_rng([]):
             torch.manual_seed(training.seed)
@@ -286,6 +286,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "metric": training.metric,
             "train": selected.train,
             "val": selected.val,
+            "test": selected.test,
             "epoch": selected.epoch,
             "engine": result.engine,
         }
@@ -385,6 +386,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         folder = Path(folder)
+        if (folder / CONFIG).exists():
+            raise InputError(f"'{folder}' holds a run of glognn train: save the classifier in another folder.")
         try:
             with locked(folder):
                 self._save(folder)
@@ -398,7 +401,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
         files = {"model": f"model-{name}.safetensors", "graph": f"graph-{name}.npz"}
         record = {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": CLASSIFIER_VERSION,
             "kind": type(self).__name__,
             "files": files,
             "params": saved,
@@ -416,7 +419,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         save_model(folder / files["model"], self.model_)
         write_npz(self.data_, folder / files["graph"])
-        write_json(folder / RECORD, record)
+        write_json(folder / CLASSIFIER, record)
         write_text(folder / CARD, model_card(record))
         for old in [*folder.glob("model-*.safetensors"), *folder.glob("graph-*.npz")]:
             if old.name not in files.values():
@@ -427,40 +430,63 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return params | {"random_state": self._seed_used}
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """What :meth:`save` wrote; ready to predict its own nodes and new ones, on the CPU."""
-        folder = Path(folder)
-        try:
-            record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"'{folder}' holds no readable {RECORD} of a saved classifier: {error}.") from None
-        version = record.get("schema_version") if isinstance(record, dict) else None
-        if version != SCHEMA_VERSION:
-            made = record.get("versions", {}).get("glognn", "?") if isinstance(record, dict) else "?"
+    def load(cls, folder: str | Path, *, model: str | None = None, split: int | None = None) -> Self:
+        """What :meth:`save` wrote, or a finished run of ``glognn train``; ready to predict known nodes and new ones.
+
+        It is on the CPU. New nodes of a run on tables come as encoded features, in the columns of ``data_.x``;
+        ``glognn predict --nodes`` reads them from tables.
+
+        Args:
+            folder: Of the classifier or of the run.
+            model: Which model of a run with several; the best on validation of ``"glognn++"`` and ``"glognn"``.
+            split: Which split of a run with several; the first.
+        """
+        if model is not None and model not in MODELS:
             raise InputError(
-                f"schema_version of '{folder}' must be {SCHEMA_VERSION}. Got {version!r} instead: load it with glognn "
-                f"{made}, which wrote it, or fit and save again."
+                f"The 'model' parameter of load must be one of {', '.join(map(repr, MODELS))}. Got {model!r} instead."
             )
-        try:
-            return cls._restore(folder, record)
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{RECORD} of '{folder}' is incomplete ({error}): save the classifier again.") from None
+        saved = open_saved(Path(folder), MODELS if model is None else [model], split)
+        return cls._from_run(saved) if saved.kind == "run" else cls._from_classifier(saved)
 
     @classmethod
-    def _restore(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        model, data = load_model(folder / record["files"]["model"]), read_npz(folder / record["files"]["graph"])
-        for name in ("train_mask", "val_mask", "test_mask"):
-            data[name] = data[name].view(-1)
-        found = cls(**record["params"], graph=data if record["has_graph_param"] else None)
-        found.data_, found.model_ = data, model
-        found.classes_ = np.array(record["classes"]["values"], dtype=record["classes"]["dtype"])
-        found.n_features_in_, found.n_iter_ = record["num_features"], record["epochs"]
-        found.scores_, found.threshold_ = record["scores"], record["threshold"]
-        found._seed_used, found._has_graph = record["seed"], record["has_graph"]
-        if record["feature_names"]:
-            found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
-        found._remember(found._configs(has_edges=True)[2])
-        return found
+    def _from_classifier(cls, saved: SavedModel) -> Self:
+        record = saved.record
+        data, _ = saved.graph()
+        for name in SET_NAMES:
+            data[f"{name}_mask"] = data[f"{name}_mask"].view(-1)
+        try:
+            found = cls(**record["params"], graph=data if record["has_graph_param"] else None)
+            found.classes_ = np.array(record["classes"]["values"], dtype=record["classes"]["dtype"])
+            found._has_graph = record["has_graph"]
+            if record["feature_names"]:
+                found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+        except (KeyError, TypeError) as error:
+            raise incomplete(saved.folder, error) from None
+        return found._restore(saved, data)
+
+    @classmethod
+    def _from_run(cls, saved: SavedModel) -> Self:
+        data, graph = saved.graph()
+        data.y = graph.y
+        for name in SET_NAMES:
+            data[f"{name}_mask"] = graph.masks[name][:, saved.split]
+        config = saved.config
+        given = config.model.as_dict() | config.training.as_dict() | config.graph.as_dict()
+        given |= {name: None for name in ("class_weight", "threshold") if given[name] == "none"}
+        given |= {"model": config.model.name, "split": saved.split, "random_state": given["seed"]}
+        found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
+        found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
+        found._has_graph = True
+        return found._restore(saved, data)
+
+    def _restore(self, saved: SavedModel, data: Data) -> Self:
+        """Take over what a run and a classifier say alike."""
+        self.data_, self.model_ = data, saved.model()
+        self.n_features_in_, self.n_iter_ = self.model_.in_channels, saved.epochs
+        self.scores_, self.threshold_ = saved.scores, saved.threshold
+        self._seed_used = saved.config.training.seed
+        self._remember(saved.config.graph)
+        return self
 
 
 def _plain(value: Any) -> Any:

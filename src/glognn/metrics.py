@@ -1,16 +1,24 @@
-"""How good class scores are. Every metric is a number in [0, 1], larger is better."""
+"""How good class scores are. Every metric is a number in [0, 1], larger is better.
+
+Calibration is whether probabilities mean what they say: of predictions made with probability p, a share p should be
+right (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from glognn.errors import InputError
 
 Metric = Callable[[Tensor, Tensor], float]
+BINS = 10
 
 
 def accuracy(logits: Tensor, y: Tensor) -> float:
@@ -96,6 +104,44 @@ def best_threshold(probabilities: Tensor, y: Tensor, metric: str = "macro_f1") -
     return float(best[np.argmin(np.abs(best - 0.5))])
 
 
+def _of_some(metric: Metric) -> Metric:
+    """A metric that is nan on no node at all, instead of an error."""
+    return lambda logits, y: metric(logits, y) if y.numel() else math.nan
+
+
 METRICS: dict[str, Metric] = {
-    metric.__name__: metric for metric in (accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision)
+    metric.__name__: _of_some(metric) for metric in (accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision)
 }
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Predictions whose probability is in (low, high]: their number, mean probability and share of right ones."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+def reliability(confidence: npt.NDArray[np.float64], right: npt.NDArray[np.bool_], bins: int = BINS) -> list[Bin]:
+    """Predictions by their probability, in bins of equal width; empty ones are left out."""
+    place = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+    return [
+        Bin(
+            low=number / bins,
+            high=(number + 1) / bins,
+            count=int(inside.sum()),
+            confidence=float(confidence[inside].mean()),
+            accuracy=float(right[inside].mean()),
+        )
+        for number in range(bins)
+        if (inside := place == number).any()
+    ]
+
+
+def expected_calibration_error(bins: list[Bin]) -> float:
+    """Mean distance between probability and share of right ones, over predictions."""
+    total = sum(each.count for each in bins)
+    return sum(each.count * abs(each.confidence - each.accuracy) for each in bins) / total

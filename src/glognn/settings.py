@@ -1,14 +1,15 @@
 """Settings declared once: default, help text and allowed values, from which flags, checks and docs follow.
 
 A group of settings is a frozen dataclass derived from :class:`Settings` whose fields are made by
-:func:`real`, :func:`integer`, :func:`choice`, :func:`switch` or :func:`text`::
+:func:`real`, :func:`integer`, :func:`choice` or :func:`switch`::
 
     class Example(Settings):
         title = "Example"
         gamma: float = real(0.5, "Weight of the initial embedding.", low=0, high=1)
 
-Constructing it checks every value. This module imports no torch, so that the command line can list
-settings at once.
+Constructing it checks every value. A setting that is added to a group with finished runs says with ``before`` which
+value means the same as not having it: at that value it is no part of a run's name, so that those runs keep theirs.
+This module imports no torch, so that the command line can list settings at once.
 """
 
 from __future__ import annotations
@@ -40,8 +41,6 @@ class Rule:
             return "one of " + ", ".join(repr(word) for word in self.words)
         if self.kind is bool:
             return "true or false"
-        if self.kind is str:
-            return "a non-empty text"
         article = "an integer" if self.kind is int else "a number"
         if math.isinf(self.low) and math.isinf(self.high):
             return article
@@ -66,7 +65,7 @@ class Rule:
                 raise ValueError
             return value
         if self.kind is str:
-            if not isinstance(value, str) or not value or (self.words and value not in self.words):
+            if value not in self.words:
                 raise ValueError
             return value
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -81,8 +80,8 @@ class Rule:
         return number
 
 
-def _declare(default: Any, help: str, rule: Rule) -> Any:
-    return field(default=default, metadata={"help": help, "rule": rule})
+def _declare(default: Any, help: str, rule: Rule, before: Any) -> Any:
+    return field(default=default, metadata={"help": help, "rule": rule, "before": before})
 
 
 def real(
@@ -93,35 +92,42 @@ def real(
     high: float = math.inf,
     low_open: bool = False,
     high_open: bool = False,
+    before: float | None = None,
 ) -> float:
     """Declare a number."""
     rule = Rule(float, low=low, high=high, low_open=low_open, high_open=high_open)
-    return _declare(default, help, rule)  # type: ignore[no-any-return]
+    return _declare(default, help, rule, before)  # type: ignore[no-any-return]
 
 
-def integer(default: int, help: str, *, low: float = -math.inf, high: float = math.inf) -> int:
+def integer(
+    default: int, help: str, *, low: float = -math.inf, high: float = math.inf, before: int | None = None
+) -> int:
     """Declare a whole number."""
-    return _declare(default, help, Rule(int, low=low, high=high))  # type: ignore[no-any-return]
+    return _declare(default, help, Rule(int, low=low, high=high), before)  # type: ignore[no-any-return]
 
 
-def choice(default: str, help: str, words: Iterable[str]) -> str:
+def choice(default: str, help: str, words: Iterable[str], *, before: str | None = None) -> str:
     """Declare one word out of several."""
-    return _declare(default, help, Rule(str, words=tuple(words)))  # type: ignore[no-any-return]
+    return _declare(default, help, Rule(str, words=tuple(words)), before)  # type: ignore[no-any-return]
 
 
-def switch(default: bool, help: str) -> bool:
+def switch(default: bool, help: str, *, before: bool | None = None) -> bool:
     """Declare something that is on or off."""
-    return _declare(default, help, Rule(bool))  # type: ignore[no-any-return]
+    return _declare(default, help, Rule(bool), before)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """One declared setting, as the command line and the documentation show it."""
+    """One declared setting, as the command line and the documentation show it.
+
+    ``before`` is the value that means the same as not having the setting; ``None``: it was always there.
+    """
 
     name: str
     default: Any
     help: str
     rule: Rule
+    before: Any
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -154,7 +160,7 @@ class Settings:
     def infos(cls) -> list[SettingInfo]:
         """Every declared setting, in order."""
         return [
-            SettingInfo(name=f.name, default=f.default, help=f.metadata["help"], rule=f.metadata["rule"])
+            SettingInfo(name=f.name, default=f.default, **f.metadata)
             for f in dataclasses.fields(cls)  # type: ignore[arg-type]
         ]
 
@@ -169,6 +175,12 @@ class Settings:
             if name not in cls.names():
                 raise InputError(f"{cls.title} has no setting '{name}'.{suggest(name, cls.names())}")
         return cls(**values)
+
+    @classmethod
+    def without_added(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by name, less those of settings that came later and are as if they had not."""
+        added = {info.name: info.before for info in cls.infos() if info.before is not None}
+        return {name: value for name, value in values.items() if name not in added or added[name] != value}
 
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.names()}

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from torch_geometric.data import Data
 
+from glognn import GloGNNClassifier, InputError
 from glognn.cli import main as cli
 from glognn.data.convert import to_edges
 from glognn.data.npz import read_npz, write_npz
@@ -179,6 +180,15 @@ def test_classes_come_back_as_they_went_in(values: list[Any], glognn: Run, tmp_p
     assert set(found["prediction"].tolist()) <= set(values)
     nodes[["who", "fraud"]].to_csv("truth.csv", index=False)
     assert glognn("evaluate", "run", "--labels", "truth.csv")[0] == 0
+    GloGNNClassifier.load("run").save("classifier")
+    for folder in ("run", "classifier"):
+        loaded = GloGNNClassifier.load(folder)
+        assert loaded.classes_.tolist() == sorted(values)
+        assert loaded.transduction_.tolist() == found["prediction"].tolist()
+    assert glognn("predict", "classifier", "--out", "again.parquet")[0] == 0
+    again = pd.read_parquet("again.parquet")
+    assert again["node"].tolist() == list(range(NODES))
+    pd.testing.assert_frame_equal(again.iloc[:, 1:], found.iloc[:, 1:])
 
 
 def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp_path: Path) -> None:
@@ -202,6 +212,28 @@ def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp
     assert {path.name for path in Path("judged").iterdir()} == {"evaluation.json", "confusion.png", "reliability.png"}
     code, out, _ = glognn("evaluate", str(finished / "run"), "--out", "test-set")
     assert (code, "test set of split 0" in out) == (0, True)
+
+
+def test_a_run_on_tables_is_a_classifier_in_python(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    run, report = finished / "run", json.loads((finished / "run/report.json").read_text())
+    loaded = GloGNNClassifier.load(run)
+    assert glognn("predict", str(run), "--out", "all.parquet")[0] == 0
+    found = pd.read_parquet("all.parquet")
+    np.testing.assert_allclose(loaded.predict_proba(), found.iloc[:, 2:4], rtol=1e-6)
+    assert (loaded.n_iter_, loaded.epochs, loaded.n_features_in_) == (3, 3, report["data"]["num_features"])
+    selected = report["scores"]["selected"]
+    assert {name: loaded.scores_[name] for name in selected} == selected
+    again = GloGNNClassifier(**loaded.get_params()).fit(loaded.data_)
+    np.testing.assert_array_equal(again.predict_proba(), loaded.predict_proba())
+    with pytest.raises(InputError, match="holds a run of glognn train: save the classifier in another folder"):
+        loaded.save(run)
+    loaded.save("classifier")
+    assert "| accuracy, test nodes |" in Path("classifier/README.md").read_text()
+    for folder in (str(run), "classifier"):
+        assert glognn("evaluate", folder, "--out", f"judged-{Path(folder).name}")[0] == 0
+    first, second = (json.loads(Path(f"judged-{name}/evaluation.json").read_text()) for name in ("run", "classifier"))
+    assert first["scores"]["accuracy"] == selected["test"]
+    assert {**first, "run": ""} == {**second, "run": ""}
 
 
 def test_runs_on_datasets_predict_by_node_number(glognn: Run, tmp_path: Path) -> None:
@@ -287,6 +319,19 @@ def column(name: str, value: Any) -> Callable[[pd.DataFrame], None]:
 
 def nothing() -> None:
     pass
+
+
+def another_graph() -> None:
+    """The graph of a run with one edge less."""
+    data = read_npz("run/graph.npz")
+    data.edge_index = data.edge_index[:, 1:]
+    if "edge_weight" in data:
+        data.edge_weight = data.edge_weight[1:]
+    write_npz(data, "run/graph.npz")
+
+
+def remove(pattern: str) -> None:
+    next(Path("classifier").glob(pattern)).unlink()
 
 
 PARQUET = ["--nodes", "nodes.parquet"]
@@ -380,8 +425,12 @@ BAD_TRAINING: dict[str, tuple[Callable[[], object], list[str], str]] = {
 BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "no ending": (nothing, ["run", "--out", "predictions"], "must end in .csv"),
     "no out": (nothing, ["run"], "--out"),
-    "no folder": (nothing, ["ran", "--out", "p.csv"], "is no run folder"),
-    "no run": (lambda: Path("empty").mkdir(), ["empty", "--out", "p.csv"], "is no run folder"),
+    "no folder": (nothing, ["ran", "--out", "p.csv"], "no config.toml of a run, and no readable estimator.json"),
+    "no run": (
+        lambda: Path("empty").mkdir(),
+        ["empty", "--out", "p.csv"],
+        "no config.toml of a run, and no readable estimator.json",
+    ),
     "unfinished": (lambda: Path("run/DONE").unlink(), ["run", "--out", "p.csv"], "--resume run"),
     "no model file": (lambda: Path("run/model.safetensors").unlink(), ["run", "--out", "p.csv"], "model.safetensors"),
     "no graph file": (lambda: Path("run/graph.npz").unlink(), ["run", "--out", "p.csv"], "graph.npz"),
@@ -399,8 +448,13 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
         "must name its columns",
     ),
     "another graph": (
-        lambda: write_npz(make_data(), Path("run/graph.npz")),
+        another_graph,
         ["run", "--out", "p.csv"],
+        "not the one that 'run' was trained on",
+    ),
+    "another graph below new nodes": (
+        lambda: (edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x"))(), another_graph()),
+        ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
         "not the one that 'run' was trained on",
     ),
     "no id": (put("ids.csv", "who\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "must have rows"),
@@ -443,6 +497,23 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
         "no column 'from'",
     ),
 }
+BAD_CLASSIFIER: dict[str, tuple[Callable[[], object], list[str], str]] = {
+    "another model": (nothing, ["predict", "--out", "p.csv", "--model", "mlp"], "of the model 'glognn++', not 'mlp'"),
+    "a split": (nothing, ["predict", "--out", "p.csv", "--split", "0"], "fitted once: leave out split 0"),
+    "new nodes": (nothing, ["predict", "--out", "p.csv", "--nodes", "new.csv"], "was not trained on tables"),
+    "no weights": (lambda: remove("model-*"), ["predict", "--out", "p.csv"], "model-"),
+    "no graph": (lambda: remove("graph-*"), ["predict", "--out", "p.csv"], "graph-"),
+    "another graph": (
+        lambda: write_npz(make_data(), next(Path("classifier").glob("graph-*"))),
+        ["predict", "--out", "p.csv"],
+        "not the one that 'classifier' was trained on",
+    ),
+    "no record": (put("classifier/estimator.json", "{"), ["predict", "--out", "p.csv"], "no readable estimator.json"),
+    "half a record": (
+        put("classifier/estimator.json", '{"schema_version": 1}'), ["predict", "--out", "p.csv"], "('params')"
+    ),
+    "no truth": (nothing, ["evaluate"], "has no test nodes to measure on. Give the truth with --labels FILE"),
+}  # fmt: skip
 BAD_EVALUATION: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "no truth": (nothing, ["--labels", "truth.csv"], "no table 'truth.csv'"),
     "columns of nothing": (nothing, ["--id", "who"], "with --labels FILE"),
@@ -504,8 +575,37 @@ def test_bad_input_is_refused_by_evaluate(case: str, finished: Path, glognn: Run
     is_one_clear_error(glognn("evaluate", "run", *arguments), expected)
 
 
+@pytest.mark.parametrize("case", BAD_CLASSIFIER)
+def test_bad_classifiers_are_refused(case: str, glognn: Run, tmp_path: Path) -> None:
+    prepare, (command, *arguments), expected = BAD_CLASSIFIER[case]
+    GloGNNClassifier(epochs=2, hidden_channels=4, device="cpu").fit(make_data(num_splits=1)).save(
+        tmp_path / "classifier"
+    )
+    prepare()
+    is_one_clear_error(glognn(command, "classifier", *arguments), expected)
+
+
+def test_a_classifier_predicts_and_is_judged_by_commands(glognn: Run, tmp_path: Path) -> None:
+    data = make_data(num_classes=2, num_splits=1)
+    y = np.array(["no", "yes"])[data.y.numpy()]
+    fitted = GloGNNClassifier(epochs=5, hidden_channels=4, device="cpu", threshold="validation")
+    fitted.fit(data.x.numpy(), y, adjacency=data.edge_index)
+    fitted.threshold_ = 0.4
+    fitted.save("classifier")
+    assert glognn("predict", "classifier", "--out", "all.parquet")[0] == 0
+    found = pd.read_parquet("all.parquet")
+    np.testing.assert_allclose(found[["probability_no", "probability_yes"]], fitted.predict_proba(), rtol=1e-6)
+    assert found["prediction"].tolist() == np.where(fitted.predict_proba()[:, 1] >= 0.4, "yes", "no").tolist()
+    pd.DataFrame({"node": range(60), "label": y}).to_csv("truth.csv", index=False)
+    assert glognn("evaluate", "classifier", "--labels", "truth.csv")[0] == 0
+    judged = json.loads(Path("classifier/evaluation/evaluation.json").read_text())
+    assert judged["scores"]["accuracy"] == pytest.approx(np.mean(found["prediction"] == y))
+    assert judged["threshold"] == 0.4
+    np.testing.assert_array_equal(GloGNNClassifier.load("classifier").predict_proba(), fitted.predict_proba())
+
+
 def test_enough_is_tried(figures: dict[str, str]) -> None:
-    count = len(BAD_TRAINING) + 3 + len(BAD_PREDICTION) + len(BAD_EVALUATION)
+    count = len(BAD_TRAINING) + 3 + len(BAD_PREDICTION) + len(BAD_CLASSIFIER) + len(BAD_EVALUATION)
     figures["bad inputs tried on train, predict and evaluate"] = str(count)
     assert count >= 60
 
@@ -514,8 +614,6 @@ def test_tables_and_python_s_doors_give_the_same_predictions(finished: Path, glo
     """CSV through the command line; the same graph as PyG Data, SciPy matrices and NetworkX through the estimator."""
     import networkx as nx
     import scipy.sparse as sp
-
-    from glognn import GloGNNClassifier
 
     assert glognn("predict", str(finished / "run"), "--out", "all.parquet")[0] == 0
     expected = pd.read_parquet("all.parquet").iloc[:, 2:4].to_numpy()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from glognn.data.classes import Classes
 from glognn.data.encoding import Encoding
-from glognn.data.table_graph import TableOptions, Tables, read_tables
+from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
 from glognn.data.tables import positions, read_edges, read_table, unique_ids, write_table
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
@@ -127,7 +127,7 @@ def test_numbers_may_be_categories_and_keep_their_zeros(tmp_path: Path) -> None:
     )
     (tmp_path / "edges.csv").write_text("a,b\n1,2\n")
     options = {"nodes": tmp_path / "nodes.csv", "edges": tmp_path / "edges.csv", "label": "y"}
-    tables, _ = read_tables(TableOptions(**options, category_columns=["zip"]))
+    tables, _ = graph_from_tables(TableOptions(**options, category_columns=["zip"]))
     assert tables.encoding.columns[0].values == ("01", "1")
 
 
@@ -152,10 +152,10 @@ def test_sets_of_a_column_and_what_is_kept(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "nodes.csv", index=False)
     (tmp_path / "edges.csv").write_text("a,b\n1,2\n2,2\n1,2\n")
     options = {"nodes": tmp_path / "nodes.csv", "edges": tmp_path / "edges.csv", "label": "y", "split_column": "set"}
-    tables, data = read_tables(TableOptions(**options))
+    tables, data = graph_from_tables(TableOptions(**options))
     assert [int(data[f"{name}_mask"].sum()) for name in ("train", "val", "test")] == [4, 2, 2]
     tables.save(tmp_path / "run", data)
-    again = Tables.load(tmp_path / "run")
+    again = KeptTables.load(tmp_path / "run")
     assert again.ids.to_pylist() == list(range(9))
     assert (again.encoding, again.classes, again.read) == (tables.encoding, tables.classes, tables.read)
 
@@ -183,7 +183,7 @@ def test_any_table_becomes_a_graph_or_one_clear_error(
     (tmp_path / "edges.csv").write_bytes(text("a,b", edges))
     options = TableOptions(nodes=tmp_path / "nodes.csv", edges=tmp_path / "edges.csv", label="y", unknown_edges="drop")
     try:
-        tables, data = read_tables(options)
+        tables, data = graph_from_tables(options)
     except InputError:
         return
     graph = Graph.from_data(data)
@@ -207,9 +207,9 @@ def test_valid_tables_give_finite_features_for_every_node(
     options = TableOptions(nodes=tmp_path / "nodes.parquet", edges=tmp_path / "edges.parquet", label="y")
     if any(value is not None and np.isinf(value) for value in numbers):
         with pytest.raises(InputError, match="finite"):
-            read_tables(options)
+            graph_from_tables(options)
         return
-    tables, data = read_tables(options)
+    tables, data = graph_from_tables(options)
     assert data.edge_index.tolist() == [list(range(count - 1)), list(range(1, count))]
     assert (0 if data.x is None else data.x.shape[1]) == tables.encoding.num_features
     assert data.x is None or bool(data.x.isfinite().all())

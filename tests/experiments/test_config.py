@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from glognn.errors import InputError
-from glognn.experiments.config import parse_splits, published_path, read_config, read_tables, resolve
-from glognn.models.configs import MODELS, find_model
+from glognn.experiments import config as config_module
+from glognn.experiments.config import ORIGINS, find_settings, parse_splits, read_collection, read_config, resolve
+from glognn.models.configs import MODELS
 
-PUBLISHED = sorted(published_path("glognn", "texas").parents[1].glob("*/*.toml"))
+SHIPPED = {
+    (origin, path.stem): read_collection(path)
+    for origin in ORIGINS
+    for path in sorted((Path(config_module.__file__).parent / "settings" / origin).glob("*.toml"))
+}
+PUBLISHED, SEARCHED = (
+    [
+        (origin, label, dataset)
+        for (origin, label), datasets in SHIPPED.items()
+        if (origin == "published") == published
+        for dataset in datasets
+    ]
+    for published in (True, False)
+)
 
 
-@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_published_settings_fit_the_code(path: Path) -> None:
-    tables = read_tables(path)
-    model = find_model(path.parent.name)
-    [config] = resolve([model.name], f"published:{path.stem}", {}, None, None)
-    assert config.dataset == path.stem
-    assert tables["model"].pop("name") == model.name
-    assert tables["model"].items() <= config.model.as_dict().items()
+@pytest.mark.parametrize(("origin", "model", "dataset"), PUBLISHED)
+def test_published_settings_fit_the_code(origin: str, model: str, dataset: str) -> None:
+    tables = SHIPPED[origin, model][dataset]
+    [config] = resolve([model], f"published:{dataset}", {}, None, None)
+    assert config.dataset == dataset
+    assert tables["model"].items() <= {"name": model, **config.model.as_dict()}.items()
     assert tables["training"].items() <= config.training.as_dict().items()
     assert tables["data"].items() <= config.graph.as_dict().items()
     published = tables["published"]
@@ -33,7 +44,53 @@ def test_published_settings_fit_the_code(path: Path) -> None:
 
 def test_published_settings_are_complete() -> None:
     wanted = {"glognn": 15, "glognn++": 15, "ggcn": 9, "gprgnn": 5, "gcnii": 7, "dirgnn": 3}
-    assert Counter(path.parent.name for path in PUBLISHED) == wanted
+    assert {label: len(found) for (origin, label), found in SHIPPED.items() if origin == "published"} == wanted
+
+
+@pytest.mark.parametrize(("origin", "label", "dataset"), SEARCHED)
+def test_searched_settings_fit_the_code(origin: str, label: str, dataset: str) -> None:
+    tables = SHIPPED[origin, label][dataset]
+    [config] = resolve([], tables, {}, None, None)
+    assert config.dataset == dataset
+    assert label in (config.model.name, f"{config.model.name}-{getattr(config.model, 'coefficient', '')}")
+    assert 25 < tables["tuned"]["validation"] < 100
+    assert tables["tuned"]["trials"] == 25 if origin == "equal" else tables["tuned"]["trials"] >= 60
+    assert tables in find_settings(origin, config.model.name, dataset)
+
+
+def test_settings_of_the_package_by_name() -> None:
+    for origin in ("tuned", "equal"):
+        [config] = resolve([], f"{origin}:texas", {}, None, None)
+        best = find_settings(origin, "glognn++", "texas")[0]
+        assert (config.dataset, config.model.name) == ("texas", "glognn++")
+        assert config.training.learning_rate == best["training"]["learning_rate"]
+    [exact] = find_settings("tuned", "glognn++-exact", "texas")
+    [released] = find_settings("tuned", "glognn++-released", "texas")
+    assert find_settings("tuned", "glognn++", "texas") == sorted(
+        [exact, released], key=lambda tables: -tables["tuned"]["validation"]
+    )
+
+
+def test_settings_of_a_folder(tmp_path: Path) -> None:
+    """Those of the studies in it, and of files such as the package has."""
+
+    def write(place: str, group: str, validation: float) -> None:
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(
+            f'[{group}model]\nname = "mlp"\ndropout = {validation / 100}\n[{group}tuned]\nvalidation = {validation}\n'
+        )
+
+    write("mlp/texas/best.toml", "", 60.0)
+    write("mlp-wide/texas/best.toml", "", 80.0)
+    write("mlp.toml", "texas.", 70.0)
+    write("gcn.toml", "cora.", 90.0)
+    found = find_settings(str(tmp_path), "mlp", "texas")
+    assert [tables["tuned"]["validation"] for tables in found] == [80.0, 70.0, 60.0]
+    assert len(find_settings(str(tmp_path), "mlp-wide", "texas")) == 1
+    assert find_settings(str(tmp_path), "mlp", "cora") == []
+    (tmp_path / "gat.toml").write_text("[cora.modle]\n")
+    with pytest.raises(InputError, match=r"'cora' of '.*gat.toml' has no place for 'modle'"):
+        find_settings(str(tmp_path), "gat", "cora")
 
 
 def test_flags_go_before_the_file_and_the_file_before_defaults(tmp_path: Path) -> None:
@@ -103,6 +160,10 @@ def test_wrong_names() -> None:
         resolve(["mlp"], "published:texas", {}, None, None)
     with pytest.raises(InputError, match="no published settings of glognn for 'texs'. Did you mean 'texas'"):
         resolve(["glognn"], "published:texs", {}, None, None)
+    with pytest.raises(InputError, match="There are no tuned settings of mlp for 'texs'. Did you mean 'texas'"):
+        resolve(["mlp"], "tuned:texs", {}, None, None)
+    with pytest.raises(InputError, match="There is no settings file 'tuned'"):
+        resolve([], "tuned", {}, None, None)
     with pytest.raises(InputError, match="There is no settings file"):
         resolve([], "nowhere.toml", {}, None, None)
     with pytest.raises(InputError, match="Each model must be named once"):

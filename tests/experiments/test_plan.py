@@ -11,16 +11,19 @@ from pathlib import Path
 import pytest
 
 from glognn.errors import InputError
+from glognn.experiments import plan as plan_module
 from glognn.experiments.batches import make_batches
-from glognn.experiments.config import read_config, read_tables, tuned_path
+from glognn.experiments.config import find_settings, resolve
 from glognn.experiments.folder import read_report
-from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds
+from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds, settings_hash
 from glognn.experiments.pool import run_jobs
 from glognn.experiments.studies import ablation_plan, same_as_full
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import MODELS
+from glognn.settings import real, switch
 from glognn.storage import write_text
 from tests.program import Program, run
 
-TUNED = sorted(tuned_path("glognn", "texas").parents[2].glob("[te][uq]*/*/*.toml"))
 QUICK = {"epochs": 3, "threads": 1, "device": "cpu", "hidden_channels": 8}
 
 
@@ -46,7 +49,7 @@ def test_tuned_settings_and_variants(tmp_path: Path) -> None:
     assert (exact.config.model.coefficient, released.config.model.coefficient) == ("exact", "released")
     assert exact.origin == released.origin == jobs["texas", "gcn"].origin == "searched"
     validation = {
-        label: read_tables(tuned_path(label, "texas"))["tuned"]["validation"]
+        label: find_settings("tuned", label, "texas")[0]["tuned"]["validation"]
         for label in ("glognn++-exact", "glognn++-released")
     }
     best = jobs[("texas", max(validation, key=lambda label: validation[label]))]
@@ -54,18 +57,44 @@ def test_tuned_settings_and_variants(tmp_path: Path) -> None:
     assert (jobs["penn94", "glognn++"].origin, jobs["penn94", "gcn"].origin) == ("published", "default")
     published = make_plan(tmp_path, ["texas"], ["glognn++", "glognn++-exact"], splits="0")
     assert [job.config.model.coefficient for job in published] == ["released", "exact"]
-    with pytest.raises(InputError, match="There are no tuned settings of mlp for 'texs'. Did you mean 'texas'"):
-        tuned_path("mlp", "texs")
 
 
-@pytest.mark.parametrize("path", TUNED, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_tuned_settings_fit_the_code(path: Path) -> None:
-    config = read_config(path)
-    assert config.dataset == path.stem
-    assert path.parent.name in (config.model.name, f"{config.model.name}-{getattr(config.model, 'coefficient', '')}")
-    tuned = read_tables(path)["tuned"]
-    assert 25 < tuned["validation"] < 100
-    assert tuned["trials"] == 25 if "equal" in path.parts else tuned["trials"] >= 60
+FROZEN = json.loads(Path(__file__).with_name("frozen_hashes.json").read_text())
+"""The hashes in the names of finished runs, by origin and model or variant, and dataset. They never change."""
+
+
+@pytest.mark.parametrize("which", FROZEN)
+def test_finished_runs_keep_their_names(which: str) -> None:
+    origin, _, label = which.partition(" ")
+    found = {}
+    for dataset in FROZEN[which]:
+        tables = None if origin == "default" else find_settings(origin, label, dataset)[0]
+        [config] = resolve([label] if tables is None else [], tables, {}, dataset, None)
+        found[dataset] = settings_hash(config.tables())
+    assert found == FROZEN[which], "a setting that came later must declare 'before' (glognn/settings.py)"
+
+
+def test_added_settings_of_graph_and_model_leave_finished_runs_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Graph(GraphConfig):
+        mirrored: bool = switch(False, "Made up.", before=False)
+
+    class Model(MODELS["mlp"]):  # type: ignore[misc]
+        title = "MLP"
+        slope: float = real(0.5, "Made up; without it the slope was 0.", before=0.0)
+
+    [config] = resolve(["mlp"], None, {}, "texas", None)
+    known = settings_hash(config.tables())
+    monkeypatch.setattr(plan_module, "GraphConfig", Graph)
+    monkeypatch.setitem(MODELS, "mlp", Model)
+
+    def name(mirrored: bool, slope: float) -> str:
+        tables = config.tables()
+        tables["data"] |= Graph(**config.graph.as_dict(), mirrored=mirrored).as_dict()
+        tables["model"] |= Model(**config.model.as_dict(), slope=slope).as_dict()
+        return settings_hash(tables)
+
+    assert name(False, 0.0) == known == FROZEN["default mlp"]["texas"]
+    assert len({known, name(True, 0.0), name(False, 0.5), name(True, 0.5)}) == 4
 
 
 def test_batches(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import runpy
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from glognn.errors import InputError
-from glognn.experiments.config import read_config
+from glognn.experiments.config import find_settings, read_config
 from glognn.experiments.search import (
     Search,
     best_trial,
@@ -27,6 +29,7 @@ from glognn.experiments.spaces import find_space, spaces_of
 from glognn.models.configs import MODELS
 from glognn.report.study import plot_study
 from glognn.training import preflight
+from tests.conftest import ROOT
 from tests.program import Program
 
 optuna = pytest.importorskip("optuna")
@@ -91,6 +94,26 @@ def test_a_study_is_done_resumed_and_gives_settings(tmp_path: Path) -> None:
     assert "test" not in json.dumps([trial.user_attrs for trial in study.trials])
     pictures = plot_study(study, tmp_path, "accuracy")
     assert sorted(path.name for path in pictures) == ["importance.png", "importance.svg", "slices.png", "slices.svg"]
+
+
+def test_what_searches_found_is_kept_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, records = tmp_path / "kept", tmp_path / "records.jsonl"
+    kept.mkdir()
+    (kept / "mlp.toml").write_text('schema_version = 1\n\n[texas.model]\nname = "mlp"\n')
+    for model, trials in (("mlp", 2), ("gcn", 1)):
+        folder = tmp_path / "studies" / model / "pairs"
+        open_folder(folder, search(model, sampler="random", prune=False))
+        work(folder, trials)
+    options = [str(tmp_path / "studies"), "--trials", "2", "--settings", str(kept), "--records", str(records)]
+    monkeypatch.setattr(sys, "argv", ["keep_search.py", *options])
+    runpy.run_path(str(ROOT / "benchmarks" / "keep_search.py"), run_name="__main__")
+    [found] = find_settings(str(kept), "mlp", "pairs")
+    folder = tmp_path / "studies" / "mlp" / "pairs"
+    path = write_best(folder, open_study(folder, read_search(folder)), read_search(folder))
+    assert {"schema_version": 1, **found} == tomllib.loads(path.read_text())
+    assert find_settings(str(kept), "mlp", "texas") == [{"model": {"name": "mlp"}}]
+    assert not (kept / "gcn.toml").exists()
+    assert [json.loads(line)["trials"] for line in records.read_text().splitlines()] == [1, 2]
 
 
 def test_trials_that_score_alike_are_drawn_without_importance(tmp_path: Path) -> None:

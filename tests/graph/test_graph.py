@@ -234,6 +234,12 @@ def test_graphs_that_cannot_be_trained_on(changes: dict[str, object], split: int
         graph.check_trainable(split)
 
 
+def test_a_split_without_test_nodes_trains_where_no_test_score_is_asked_for() -> None:
+    graph = Graph.from_data(broken(test_mask=torch.zeros(60, 2, dtype=torch.bool)))
+    graph.check_trainable(0, tested=False)
+    assert graph.indices(0)["test"].numel() == 0
+
+
 def test_a_training_set_of_one_class_is_refused() -> None:
     data = make_data()
     data.train_mask &= (data.y == 1).unsqueeze(1)

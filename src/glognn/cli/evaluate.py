@@ -1,4 +1,4 @@
-"""``glognn evaluate``: what a finished run's predictions are worth."""
+"""``glognn evaluate``: what a trained model's predictions are worth."""
 
 from __future__ import annotations
 
@@ -51,18 +51,20 @@ def command(
 
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
-    from glognn.experiments.predictions import choose_run
+    from glognn.experiments.saved import open_saved
     from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
     from glognn.storage import write_json
 
     if labels is None and (id is not None or label is not None):
         raise InputError("--id and --label are columns of a table of truth. Give it with --labels FILE.")
     names = [] if labels is None else column_names(labels)
-    chosen = choose_run(run, model, split)
-    predictions, loaded = chosen.predict(data_mirror)
+    chosen = open_saved(run, [model] if model else [], split)
+    predictions, graph = chosen.predict(data_mirror)
     if labels is None:
-        nodes = np.flatnonzero(loaded.graph.masks["test"][:, chosen.report["split"]].numpy())
-        y, truth = loaded.graph.y.numpy()[nodes], f"test set of split {chosen.report['split']}"
+        nodes = np.flatnonzero(graph.masks["test"][:, chosen.split].numpy())
+        if not nodes.size:
+            raise InputError(f"'{run}' has no test nodes to measure on. Give the truth with --labels FILE.")
+        y, truth = graph.y.numpy()[nodes], f"test set of split {chosen.split}"
     else:
         usual = ("node", "label") if chosen.tables is None else (chosen.tables.id_column, chosen.tables.label_column)
         columns = [

@@ -1,4 +1,4 @@
-"""``glognn predict``: classes and probabilities of nodes, from a finished run, into a table."""
+"""``glognn predict``: classes and probabilities of nodes, from a trained model, into a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from glognn.cli.options import MIRROR
 from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
 from glognn.errors import InputError
 
-RUN = Annotated[Path, typer.Argument(help="A run folder of 'glognn train'.", show_default=False)]
+RUN = Annotated[
+    Path, typer.Argument(help="A run folder of 'glognn train', or a saved GloGNNClassifier.", show_default=False)
+]
 MODEL = Annotated[
     str | None,
     typer.Option("--model", "-m", help="Which of several models. [dim]Default: the best on validation.[/dim]"),
@@ -63,14 +65,14 @@ def command(
 
     from glognn.data.table_graph import find_nodes
     from glognn.data.tables import check_header, column_names, find_column, read_table, table_format, write_table
-    from glognn.experiments.predictions import choose_run
+    from glognn.experiments.saved import open_saved
 
     table_format(out)
     if nodes is None and (edges is not None or unknown_edges is not None):
         raise InputError("--edges and --unknown-edges are about new nodes. Give their table with --nodes FILE.")
     if nodes is not None and ids is not None:
         raise InputError("--ids chooses among known nodes, --nodes brings new ones. Leave out one of them.")
-    chosen = choose_run(run, model, split)
+    chosen = open_saved(run, [model] if model else [], split)
     console = Console()
     if chosen.why:
         console.out(f"Used: {chosen.why}", highlight=False)

@@ -14,7 +14,7 @@ from glognn.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from glognn.data.table_graph import TableOptions, Tables
+    from glognn.data.table_graph import KeptTables, TableOptions
     from glognn.experiments.config import RunConfig
 
 _PANEL = "Your own tables"
@@ -110,13 +110,13 @@ def make_graph(options: TableOptions, folder: Path, *, quiet: bool) -> str:
     """Read tables, say what they hold, and write the graph made of them into a run folder; its path."""
     from rich.console import Console
 
-    from glognn.data.table_graph import Tables, read_tables
+    from glognn.data.table_graph import KeptTables, graph_from_tables
     from glognn.experiments.folder import check_free, held
 
     check_free(folder)
-    tables, data = read_tables(options)
+    tables, data = graph_from_tables(options)
     with held(folder):
-        if (folder / "tune").is_dir() and Tables.load(folder).read != tables.read:
+        if (folder / "tune").is_dir() and KeptTables.load(folder).read != tables.read:
             raise InputError(f"'{folder}' holds a search on other tables or columns: choose another --out.")
         path = tables.save(folder, data)
     if not quiet:
@@ -124,7 +124,7 @@ def make_graph(options: TableOptions, folder: Path, *, quiet: bool) -> str:
     return str(path.resolve())
 
 
-def _describe(console: Console, tables: Tables, options: TableOptions) -> None:
+def _describe(console: Console, tables: KeptTables, options: TableOptions) -> None:
     from rich.table import Table
 
     read, encoding = tables.read, tables.encoding
@@ -163,9 +163,9 @@ def _describe(console: Console, tables: Tables, options: TableOptions) -> None:
 
 def advise(console: Console, folder: Path, facts: dict[str, Any], config: RunConfig) -> None:
     """Settings that the graph of a user's tables suggests and that were not chosen."""
-    from glognn.data.table_graph import Tables
+    from glognn.data.table_graph import KeptTables
 
-    sizes = sorted(Tables.load(folder).read["class_sizes"])
+    sizes = sorted(KeptTables.load(folder).read["class_sizes"])
     advice = []
     if sizes[-1] > _IMBALANCED * sizes[0] and config.training.metric == "accuracy":
         rare = sizes[0] < _RARE * sum(sizes)

@@ -1,4 +1,8 @@
-"""The classes of a label column, which come back as they went in: text, whole numbers, fractions or booleans."""
+"""Classes, which come back as they went in: text, whole numbers, fractions or booleans.
+
+:class:`Classes` are those of a column of a table. The functions below are for labels given in Python, of which -1,
+``None``, nan and an empty text are unknown ones.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,16 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from glognn.data.tables import IntArray, Values, name_some, plain
 from glognn.errors import InputError
 
+Array = npt.NDArray[Any]
+BoolArray = npt.NDArray[np.bool_]
 _MOST_FRACTIONS = 100
+_KINDS = {"U": "text", "O": "text", "i": "integer", "u": "integer", "f": "real", "b": "boolean"}
+_DTYPES = {"text": np.str_, "integer": np.int64, "real": np.float64, "boolean": np.bool_}
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,14 @@ class Classes:
                 f"{name_some(pa.array(names))}: put them into groups first."
             )
         return cls(names, kind)
+
+    @classmethod
+    def from_array(cls, values: Array) -> Self:
+        """Classes that :func:`find_classes` found."""
+        return cls(tuple(values.tolist()), _KINDS[values.dtype.kind])
+
+    def array(self) -> Array:
+        return np.array(self.names, dtype=_DTYPES[self.kind])
 
     def __len__(self) -> int:
         return len(self.names)
@@ -112,3 +129,57 @@ def _present(values: Values) -> Values:
     if not pa.types.is_string(values.type):
         return values
     return pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
+
+
+def label_array(y: Any) -> Array:
+    """Labels of a list, array, tensor or pandas column as one array."""
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None:
+        raise InputError("GloGNNClassifier requires y to be passed, but the target y is None.")
+    y = y.detach().cpu().numpy() if hasattr(y, "detach") else y
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    if isinstance(y, list) and len({isinstance(value, str) for value in y}) > 1:  # NumPy would make all of it text
+        y = np.array(y, dtype=object)
+    values: Array = column_or_1d(y, warn=True)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InputError(f"Input y contains infinity or a value too large for {values.dtype!r}.")
+    return values
+
+
+def missing(values: Array) -> BoolArray:
+    """Where a label is unknown: -1, ``None``, nan or an empty text."""
+    import pandas as pd
+
+    if values.dtype.kind == "b":
+        return np.zeros(values.shape, dtype=bool)
+    if values.dtype.kind in "iuf":
+        return np.asarray(np.isnan(values) | (values == -1))
+    unknown: BoolArray = np.array(pd.isna(values))
+    unknown[~unknown] = [value == "" or (not isinstance(value, str) and value == -1) for value in values[~unknown]]
+    return unknown
+
+
+def find_classes(values: Array) -> Array:
+    """The classes among labels, sorted; text stays text, numbers in a list of objects become numbers."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    present = values[~missing(values)]
+    if present.dtype == object:
+        texts = sum(isinstance(value, str) for value in present)
+        if 0 < texts < present.size:
+            raise InputError("y must hold labels of one kind, text or numbers. Got both instead.")
+        present = present if texts else np.array(present.tolist())
+    if present.size:
+        check_classification_targets(present)
+    classes: Array = np.unique(present)
+    return classes
+
+
+def encode(values: Array, classes: Array) -> IntArray:
+    """The number of each label among the classes, -1 where it is unknown or none of them."""
+    known = np.flatnonzero(~missing(values))
+    codes = np.full(values.size, -1, dtype=np.int64)
+    number = {value: place for place, value in enumerate(classes.tolist())}
+    codes[known] = [number.get(value, -1) for value in values[known].tolist()]
+    return codes

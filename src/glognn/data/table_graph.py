@@ -67,7 +67,7 @@ class TableOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class KeptTables:
     """What is kept of the tables a graph was made from.
 
     Attributes:
@@ -109,7 +109,7 @@ class Tables:
         return folder / GRAPH
 
     @classmethod
-    def load(cls, folder: Path) -> Tables:
+    def load(cls, folder: Path) -> KeptTables:
         """What :meth:`save` wrote."""
         try:
             content = json.loads((folder / TABLES).read_text(encoding="utf-8"))
@@ -170,7 +170,7 @@ class Tables:
         return data, ids, left_out
 
 
-def read_tables(options: TableOptions) -> tuple[Tables, Data]:
+def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     """The graph that tables describe, as a ``Data``, and what is worth keeping of them."""
     import torch
     from torch_geometric.data import Data
@@ -208,7 +208,7 @@ def read_tables(options: TableOptions) -> tuple[Tables, Data]:
         data.edge_weight = torch.from_numpy(edges.weight)
     origin = _add_splits(data, table, options)
     read = _facts(options, dropped, table, y, len(classes), edges, origin)
-    return Tables(ids, id_column, label, edges.columns, classes, encoding, read), data
+    return KeptTables(ids, id_column, label, edges.columns, classes, encoding, read), data
 
 
 def _named(given: Sequence[str], names: Sequence[str], path: Path, option: str) -> list[str]:

@@ -1,10 +1,10 @@
 """What one experiment is: a dataset, its preparation, a model, its training, and the splits. Imports no torch.
 
 As a file it is TOML with the tables ``[data]``, ``[model]`` and ``[training]``; everything may be left out but is
-always complete in a run folder. Published settings lie in ``published/<model>/<dataset>.toml`` in the same form,
-with a ``[published]`` table that names their source and the paper's number. Settings that a search of ours found lie in
-``tuned/<label>/<dataset>.toml``, with a ``[tuned]`` table that says how they were found; those of a search with an
-equal budget for every model in ``equal/``.
+always complete in a run folder. Settings that come with the package lie in ``settings/<origin>/<model>.toml`` in the
+same form, a group of tables for each dataset (``[texas.model]``). Those of ``published`` have a table of that name with
+their source and the paper's number; those that searches of ours found, ``tuned`` and (with one budget for every model)
+``equal``, have a ``tuned`` table that says how.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,11 @@ SCHEMA_VERSION = 1
 ALL_SPLITS = "all"
 DEFAULT_DATASET = "pairs"
 DEFAULT_MODEL = "glognn++"
+ORIGINS = ("published", "tuned", "equal")
+"""Settings of the package: the authors', those of our longer searches, those of 25 trials for every model."""
 PUBLISHED_PREFIX = "published:"
-TUNED_PREFIX = "tuned:"
 
-Tables = dict[str, dict[str, Any]]
+SettingsTables = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +87,17 @@ def parse_splits(text: str, available: int | None = None) -> list[int]:
     return numbers
 
 
-def read_tables(path: Path) -> Tables:
+def read_settings(path: Path) -> SettingsTables:
     """Read a settings file; only its form is checked here. A graph file's path may be relative to it."""
+    content = _read(path)
+    _check_form(content, f"'{path}'")
+    dataset = content.get("data", {}).get("dataset")
+    if isinstance(dataset, str) and dataset.endswith(".npz") and (path.parent / dataset).is_file():
+        content["data"]["dataset"] = str((path.parent / dataset).resolve())
+    return content
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -101,69 +111,77 @@ def read_tables(path: Path) -> Tables:
     version = content.pop("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {version!r} instead.")
-    known = ("data", "model", "training", "published", "tuned")
-    for name, table in content.items():
-        if name not in known or not isinstance(table, dict):
-            raise InputError(f"'{path}' has no place for '{name}': its tables are {', '.join(known)}.")
-    dataset = content.get("data", {}).get("dataset")
-    if isinstance(dataset, str) and dataset.endswith(".npz") and (path.parent / dataset).is_file():
-        content["data"]["dataset"] = str((path.parent / dataset).resolve())
     return content
+
+
+def _check_form(tables: Mapping[str, Any], place: str) -> None:
+    known = ("data", "model", "training", "published", "tuned")
+    for name, table in tables.items():
+        if name not in known or not isinstance(table, dict):
+            raise InputError(f"{place} has no place for '{name}': its tables are {', '.join(known)}.")
+
+
+def read_collection(path: Path) -> dict[str, SettingsTables]:
+    """The settings of one model by dataset; only their form is checked here."""
+    content = _read(path)
+    for dataset, tables in content.items():
+        if not isinstance(tables, dict):
+            raise InputError(f"'{path}' has no place for '{dataset}': it holds a group of tables for each dataset.")
+        _check_form(tables, f"'{dataset}' of '{path}'")
+    return content
+
+
+def _collections(root: Path, label: str) -> list[dict[str, SettingsTables]]:
+    """Of a model and its variants, or of a variant."""
+    return [read_collection(path) for name in (label, f"{label}-*") for path in sorted(root.glob(f"{name}.toml"))]
+
+
+@cache
+def _shipped(origin: str, label: str) -> list[dict[str, SettingsTables]]:
+    return _collections(Path(__file__).parent / "settings" / origin, label)
+
+
+def find_settings(kind: str, label: str, dataset: str) -> list[SettingsTables]:
+    """Settings for a model (its variants included) or for a variant on a dataset, the best on validation first.
+
+    ``kind`` is one of :data:`ORIGINS`, or a folder of studies or of files such as the package has.
+    """
+    if kind in ORIGINS:
+        found = _shipped(kind, label)
+    else:
+        places = [f"{name}/{dataset}{end}" for name in (label, f"{label}-*") for end in (".toml", "/best.toml")]
+        single = [read_settings(path) for place in places for path in sorted(Path(kind).glob(place))]
+        found = [*_collections(Path(kind), label), *({dataset: tables} for tables in single)]
+    known = [tables[dataset] for tables in found if dataset in tables]
+    return sorted(known, key=lambda tables: -tables.get("tuned", {}).get("validation", 0.0))
 
 
 def has_published(model: str, dataset: str) -> bool:
     """Whether there are settings of the authors for a model on a dataset."""
-    return (_root("published") / model / f"{dataset}.toml").is_file()
+    return bool(find_settings("published", model, dataset))
 
 
-def _root(kind: str) -> Path:
-    return Path(str(resources.files("glognn.experiments"))) / kind
-
-
-def published_path(model: str, dataset: str) -> Path:
-    """The file of the authors' settings for a model on a dataset."""
-    root = _root("published")
-    path = root / model / f"{dataset}.toml"
-    if not path.is_file():
-        known = sorted(found.stem for found in (root / model).glob("*.toml"))
-        raise _no_settings("published", model, dataset, known)
-    return path
-
-
-def _no_settings(kind: str, model: str, dataset: str, known: list[str]) -> InputError:
+def _best_settings(origin: str, label: str, dataset: str) -> SettingsTables:
+    if found := find_settings(origin, label, dataset):
+        return found[0]
+    known = sorted({name for tables in _shipped(origin, label) for name in tables})
     if not known:
-        return InputError(f"There are no {kind} settings for the model '{model}'.")
-    return InputError(f"There are no {kind} settings of {model} for '{dataset}'.{suggest(dataset, known)}")
-
-
-def tuned_paths(label: str, dataset: str, kind: str = "tuned") -> list[Path]:
-    """Files of settings searched for a model or one of its variants, the best on validation first.
-
-    ``kind`` is ``tuned``, ``equal`` (see :data:`~glognn.experiments.plan.SETTINGS`) or a folder of studies.
-    """
-    root = _root(kind) if kind in ("tuned", "equal") else Path(kind)
-    places = (f"{name}/{dataset}{end}" for name in (label, f"{label}-*") for end in (".toml", "/best.toml"))
-    found = [path for place in places for path in root.glob(place)]
-    return sorted(found, key=lambda path: (-read_tables(path)["tuned"]["validation"], path))
-
-
-def tuned_path(label: str, dataset: str) -> Path:
-    """The best settings that a search found for a model, or a variant of one, on a dataset."""
-    found = tuned_paths(label, dataset)
-    if not found:
-        known = sorted({path.stem for pattern in (label, f"{label}-*") for path in _root("tuned").glob(f"{pattern}/*")})
-        raise _no_settings("tuned", label, dataset, known)
-    return found[0]
+        raise InputError(f"There are no {origin} settings for the model '{label}'.")
+    raise InputError(f"There are no {origin} settings of {label} for '{dataset}'.{suggest(dataset, known)}")
 
 
 def resolve(
-    models: Iterable[str], source: str | None, given: Mapping[str, Any], dataset: str | None, splits: str | None
+    models: Iterable[str],
+    source: str | SettingsTables | None,
+    given: Mapping[str, Any],
+    dataset: str | None,
+    splits: str | None,
 ) -> list[RunConfig]:
     """One complete configuration for each model: defaults, then the settings file, then what was given by hand.
 
     Args:
         models: Model names; when empty, the file's, else the default one.
-        source: A settings file, or ``published:<dataset>`` or ``tuned:<dataset>``, which name the dataset too.
+        source: A settings file, its tables, or one of :data:`ORIGINS` with a dataset, as in ``published:texas``.
         given: Settings by name, from any of the three groups. With several models a model setting goes to the
             models that have it.
         dataset: Name or file, see :func:`~glognn.data.sources.find_source`; when ``None``, the settings file's or the
@@ -171,10 +189,11 @@ def resolve(
         splits: See :func:`parse_splits`; when ``None``, the settings file's or all.
     """
     names = list(models)
+    if isinstance(source, str) and not source.startswith(tuple(f"{origin}:" for origin in ORIGINS)):
+        source = read_settings(Path(source))
     if not names:
-        shipped = source is None or source.startswith((PUBLISHED_PREFIX, TUNED_PREFIX))
-        tables = {} if source is None or shipped else read_tables(Path(source))
-        names = [str(tables.get("model", {}).get("name", DEFAULT_MODEL))]
+        named = source.get("model", {}) if isinstance(source, dict) else {}
+        names = [str(named.get("name", DEFAULT_MODEL))]
     classes = [find_model(name) for name in names]
     if len(set(names)) != len(names):
         raise InputError(f"Each model must be named once. Got {', '.join(names)} instead.")
@@ -194,18 +213,16 @@ def _check_names(given: Mapping[str, Any], classes: list[type[ModelConfig]]) -> 
 
 
 def _resolve_one(
-    model: type[ModelConfig], source: str | None, given: Mapping[str, Any], dataset: str | None, splits: str | None
+    model: type[ModelConfig],
+    source: str | SettingsTables | None,
+    given: Mapping[str, Any],
+    dataset: str | None,
+    splits: str | None,
 ) -> RunConfig:
-    tables: Tables = {}
-    usual_dataset = DEFAULT_DATASET
-    if source is not None and source.startswith(PUBLISHED_PREFIX):
-        usual_dataset = source.removeprefix(PUBLISHED_PREFIX)
-        tables = read_tables(published_path(model.name, usual_dataset))
-    elif source is not None and source.startswith(TUNED_PREFIX):
-        usual_dataset = source.removeprefix(TUNED_PREFIX)
-        tables = read_tables(tuned_path(model.name, usual_dataset))
-    elif source is not None:
-        tables = read_tables(Path(source))
+    tables, usual_dataset = source or {}, DEFAULT_DATASET
+    if isinstance(tables, str):
+        origin, _, usual_dataset = tables.partition(":")
+        tables = _best_settings(origin, model.name, usual_dataset)
     from_file = dict(tables.get("model", {}))
     if from_file.pop("name", model.name) != model.name:
         # The file describes another model: of its settings, take those this one has too.

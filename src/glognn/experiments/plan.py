@@ -15,20 +15,15 @@ from typing import Any
 
 from glognn.data.sources import find_source
 from glognn.errors import InputError
-from glognn.experiments.config import (
-    PUBLISHED_PREFIX,
-    RunConfig,
-    has_published,
-    parse_splits,
-    read_tables,
-    resolve,
-    tuned_paths,
-)
+from glognn.experiments.config import ORIGINS, RunConfig, SettingsTables, find_settings, parse_splits, resolve
 from glognn.experiments.layout import DONE
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import MODELS, ModelConfig
 from glognn.settings import suggest
+from glognn.training.config import TrainingConfig
 
-SETTINGS = ("published", "tuned", "equal", "default")
-"""Whose settings: the authors'; what our longer searches found; what 25 trials for every model found; the defaults."""
+SETTINGS = (*ORIGINS, "default")
+"""Whose settings: those that come with the package, or the defaults."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "glognn++-exact": ("glognn++", {"coefficient": "exact"}),
     "glognn++-released": ("glognn++", {"coefficient": "released"}),
@@ -38,8 +33,6 @@ DOES_NOT_FIT = "does not fit"
 """In a table, for runs that memory is too small for: an answer, not a failure."""
 INDIFFERENT = ("seed", "device", "threads", "engine", "checkpoint_interval")
 """Training settings that are no part of the hash: in the path already, or without influence on the outcome."""
-ADDED = {"class_weight": "none", "threshold": "none"}
-"""Training settings that came later, with what held before: at that they are no part of the hash, as then."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +65,13 @@ class Job:
 def settings_hash(tables: Mapping[str, Any]) -> str:
     """Eight letters that differ when settings (as in a record) with an influence on the outcome differ."""
     training = {name: value for name, value in tables["training"].items() if name not in INDIFFERENT}
-    training = {name: value for name, value in training.items() if ADDED.get(name) != value}
     data = {name: value for name, value in tables["data"].items() if name != "splits"}
-    content = json.dumps([tables["schema_version"], data, tables["model"], training], sort_keys=True)
+    groups = [
+        GraphConfig.without_added(data),
+        MODELS.get(tables["model"]["name"], ModelConfig).without_added(tables["model"]),
+        TrainingConfig.without_added(training),
+    ]
+    content = json.dumps([tables["schema_version"], *groups], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
@@ -123,13 +120,13 @@ def make_plan(
     return jobs
 
 
-def _find_settings(wanted: str, label: str, model: str, dataset: str) -> tuple[str, str | None]:
-    """The best settings of the wanted kind, or what stands in for them, and where they lie."""
-    if wanted not in ("published", "default") and (found := tuned_paths(label, dataset, wanted)):
-        origin = read_tables(found[0])["tuned"].get("origin", "drawn")
-        return "published" if origin == "published" else "searched", str(found[0])
-    if wanted != "default" and has_published(model, dataset):
-        return "published", f"{PUBLISHED_PREFIX}{dataset}"
+def _find_settings(wanted: str, label: str, model: str, dataset: str) -> tuple[str, SettingsTables | None]:
+    """The best settings of the wanted kind, or what stands in for them, and whose they are."""
+    if wanted not in ("published", "default") and (found := find_settings(wanted, label, dataset)):
+        origin = found[0].get("tuned", {}).get("origin", "drawn")
+        return "published" if origin == "published" else "searched", found[0]
+    if wanted != "default" and (found := find_settings("published", model, dataset)):
+        return "published", found[0]
     return "default", None
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch_geometric.data import Data
 
 import glognn
 from glognn.data.sources import find_source, load_source
@@ -49,13 +50,17 @@ class LoadedGraph:
     facts: dict[str, Any]
 
 
+def prepare_graph(data: Data, config: RunConfig) -> Graph:
+    """A loaded dataset as a configuration wants it; a graph without splits gets random ones."""
+    graph = Graph.from_data(data, config.graph, dtype=DTYPES[config.training.dtype])
+    return graph if graph.num_splits else graph.with_masks(random_splits(graph.y))
+
+
 def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
-    """Load and prepare the dataset of a configuration; a graph without splits gets random ones."""
+    """Load and prepare the dataset of a configuration."""
     loaded = load_source(find_source(config.dataset), mirror=mirror)
-    graph = Graph.from_data(loaded.data, config.graph, dtype=DTYPES[config.training.dtype])
-    origin = loaded.splits_origin
-    if graph.num_splits == 0:
-        graph, origin = graph.with_masks(random_splits(graph.y)), f"{RANDOM_SPLITS} (the graph brings none)"
+    graph = prepare_graph(loaded.data, config)
+    origin = loaded.splits_origin or f"{RANDOM_SPLITS} (the graph brings none)"
     homophily = edge_homophily(graph.adjacency.matrix, graph.y)
     facts = {
         "dataset": config.dataset,

@@ -369,10 +369,8 @@ def chosen_settings(search: Search, trial: optuna.trial.FrozenTrial) -> dict[str
     return {parameter.name: values[parameter.name] for parameter in search.whole_space().parameters}
 
 
-def write_best(folder: Path, study: optuna.Study, search: Search, path: Path | None = None) -> Path:
-    """The settings of the best trial as a file that ``glognn train --config`` reads, with how they were found."""
-    import tomli_w
-
+def best_settings(study: optuna.Study, search: Search) -> dict[str, Any]:
+    """The settings of the best trial as the tables of a settings file, with how they were found."""
     trial = best_trial(study)
     tables = search.config_of(trial).tables()
     tables["data"] = {name: value for name, value in tables["data"].items() if name != "splits"}
@@ -386,6 +384,12 @@ def write_best(folder: Path, study: optuna.Study, search: Search, path: Path | N
         "sampler": search.sampler,
         "origin": trial.user_attrs.get("origin", "drawn"),
     }
-    place = path or folder / BEST
-    write_text(place, tomli_w.dumps(tables))
-    return place
+    return tables
+
+
+def write_best(folder: Path, study: optuna.Study, search: Search) -> Path:
+    """Write :func:`best_settings` as a file that ``glognn train --config`` reads."""
+    import tomli_w
+
+    write_text(folder / BEST, tomli_w.dumps(best_settings(study, search)))
+    return folder / BEST

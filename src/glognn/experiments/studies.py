@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.errors import InputError
-from glognn.experiments.config import has_published, published_path, read_tables
+from glognn.experiments.config import find_settings
 from glognn.experiments.layout import DONE
 from glognn.experiments.plan import Job, make_plan
 from glognn.storage import write_json
@@ -51,9 +51,10 @@ def ablation_plan(
 
 def same_as_full(dataset: str, model: str) -> list[str]:
     """Which ablations change nothing, because the authors' settings have them already."""
-    if not has_published(model, dataset):
+    found = find_settings("published", model, dataset)
+    if not found:
         return []
-    settings = read_tables(published_path(model, dataset))["model"]
+    settings = found[0]["model"]
     changed = [(suffix, change) for suffix, change in ABLATIONS.items() if change]
     return [suffix for suffix, change in changed if all(settings.get(name) == value for name, value in change.items())]
 

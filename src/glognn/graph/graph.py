@@ -105,12 +105,15 @@ class Graph:
         return int(np.count_nonzero(neighbours == 0))
 
     def indices(self, split: int) -> dict[str, Tensor]:
-        """The node numbers of one split's ``train``, ``val`` and ``test`` set, none of them empty."""
-        self.check_trainable(split)
+        """The node numbers of one split's ``train``, ``val`` and ``test`` set; only the last may be empty."""
+        self.check_trainable(split, tested=False)
         return {name: self.masks[name][:, split].nonzero().view(-1) for name in SET_NAMES}
 
-    def check_trainable(self, split: int) -> None:
-        """Refuse a split that does not exist or holds an empty set, and labels of fewer than two classes."""
+    def check_trainable(self, split: int, *, tested: bool = True) -> None:
+        """Refuse a split that does not exist or holds an empty set, and labels of fewer than two classes.
+
+        Where nobody asks for a test score (not ``tested``), the test set may be empty.
+        """
         if self.num_classes < 2:
             found = "no labelled node" if self.num_classes == 0 else "only class 0"
             raise InputError(f"Training needs labels of at least 2 classes. Got {found} instead.")
@@ -118,7 +121,7 @@ class Graph:
             raise InputError("Training needs a split, but the graph has none: give train, val and test masks.")
         if not 0 <= split < self.num_splits:
             raise InputError(f"The split must be in the range [0, {self.num_splits - 1}]. Got {split} instead.")
-        for name in SET_NAMES:
+        for name in SET_NAMES if tested else SET_NAMES[:2]:
             if not bool(self.masks[name][:, split].any()):
                 raise InputError(f"The {name} set of split {split} must hold labelled nodes. Got none instead.")
         present = torch.unique(self.y[self.masks["train"][:, split]])

@@ -27,6 +27,7 @@ def model_card(record: Mapping[str, Any]) -> str:
     measured = [
         (f"{scores['metric']}, training nodes", _number(scores["train"])),
         (f"{scores['metric']}, validation nodes", _number(scores["val"])),
+        *([(f"{scores['metric']}, test nodes", _number(scores["test"]))] if scores.get("test") is not None else []),
         ("selected epoch", scores["epoch"]),
         ("epochs trained", record["epochs"]),
         ("decision threshold", _number(record["threshold"])),

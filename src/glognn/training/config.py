@@ -36,12 +36,14 @@ class TrainingConfig(Settings):
         "none",
         "'balanced' lets every class weigh the same in the training loss, however many nodes it has.",
         ("none", "balanced"),
+        before="none",
     )
     threshold: str = choice(
         "none",
         "With two classes: 'validation' takes the second one from the probability on that serves the metric best on "
         "validation nodes (macro-F1, where the metric needs no threshold) instead of from 0.5 on.",
         ("none", "validation"),
+        before="none",
     )
     seed: int = integer(0, "Seed of the initial weights and of dropout.", low=0, high=2**32 - 1)
     dtype: str = choice("float32", "Precision of weights and activations.", ("float32", "float64"))

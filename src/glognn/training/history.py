@@ -13,13 +13,17 @@ from glognn.training.stopping import exceeds_recent_mean, out_of_patience
 
 @dataclass(frozen=True)
 class Scores:
-    """The metric on the three sets of a split, with the model of one epoch."""
+    """The metric on the three sets of a split, with the model of one epoch; no ``test`` where no node is for that."""
 
     epoch: int
     train: float
     val: float
-    test: float
+    test: float | None
     val_loss: float
+
+    def __post_init__(self) -> None:
+        if self.test is not None and math.isnan(self.test):
+            object.__setattr__(self, "test", None)
 
 
 @dataclass(frozen=True)

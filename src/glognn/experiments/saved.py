@@ -1,0 +1,239 @@
+"""A trained model as it lies in a folder: a finished run of ``glognn train``, or what ``GloGNNClassifier.save`` wrote.
+
+Both are opened by :func:`open_saved`; what they hold under different names is then the same :class:`SavedModel`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glognn.data.classes import Classes
+from glognn.data.layout import TABLES
+from glognn.data.sources import find_source, load_source
+from glognn.data.table_graph import KeptTables
+from glognn.errors import InputError
+from glognn.experiments.config import RunConfig
+from glognn.experiments.folder import Report, find_runs, load_model, read_report
+from glognn.experiments.layout import CLASSIFIER, CONFIG, DONE, MODEL
+from glognn.experiments.predictions import Predictions
+from glognn.experiments.run import prepare_graph
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel
+from glognn.models.configs import find_model
+from glognn.training.config import TrainingConfig
+from glognn.training.devices import resolve_device
+from glognn.training.new_nodes import predict_new_nodes
+from glognn.training.predict import predict
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+CLASSIFIER_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """One trained model of a folder, opened but not yet read.
+
+    Attributes:
+        kind: ``run`` or ``classifier``: what the folder holds.
+        folder: Of this model, which may be one of several in the folder that was opened.
+        why: How it was chosen, where there was a choice.
+        config: Its settings; ``dataset`` is the graph it was trained on.
+        record: What its folder says about it: ``report.json`` or ``estimator.json``.
+        weights: Their file.
+        split: Which column of the graph's masks.
+        scores: The metric on train, val and test nodes, with the epoch selected and the engine.
+        epochs: That were trained.
+        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        fingerprint: Of the graph: prepared as in training, or as given (``directed``) where it is a classifier's.
+    """
+
+    kind: str
+    folder: Path
+    why: str
+    config: RunConfig
+    record: Report
+    weights: Path
+    split: int
+    scores: dict[str, Any]
+    epochs: int
+    threshold: float | None
+    fingerprint: str
+
+    @cached_property
+    def tables(self) -> KeptTables | None:
+        """What is kept of a user's tables, if that is what the model was trained on."""
+        graph = Path(self.config.dataset)
+        kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
+        return KeptTables.load(graph.parent) if kept else None
+
+    @cached_property
+    def classes(self) -> Classes | None:
+        """The classes by name, where they have names."""
+        if self.kind == "classifier":
+            saved = self.record["classes"]
+            return Classes.from_array(np.array(saved["values"], dtype=saved["dtype"]))
+        return None if self.tables is None else self.tables.classes
+
+    def model(self) -> NodeModel[Any]:
+        return load_model(self.weights)
+
+    def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
+        """The graph it was trained on, as loaded and as prepared; another one in its place is an error."""
+        data = load_source(find_source(self.config.dataset), mirror=mirror).data
+        graph = prepare_graph(data, self.config)
+        given = Graph.from_data(data, GraphConfig(directed=True)) if self.kind == "classifier" else graph
+        if given.fingerprint() != self.fingerprint:
+            raise InputError(f"The graph '{self.config.dataset}' is not the one that '{self.folder}' was trained on.")
+        return data, graph
+
+    def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
+        """Predictions for all nodes of the graph."""
+        import pyarrow as pa
+
+        _, graph = self.graph(mirror)
+        found = predict(self.model().to(resolve_device(device)), graph).double().cpu().numpy()
+        column, ids = "node", pa.array(np.arange(graph.num_nodes))
+        if self.tables is not None:
+            column, ids = self.tables.id_column, self.tables.ids
+        classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
+        return Predictions(column, ids, classes, found, self.threshold), graph
+
+    def predict_new(
+        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
+    ) -> tuple[Predictions, dict[str, int]]:
+        """Predictions for nodes that were not in the graph, and how many of their edges were left out and why."""
+        if self.tables is None:
+            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
+        new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
+        data, _ = self.graph()
+        logits = predict_new_nodes(self.model(), data, new, self.config.graph)
+        found = logits.double().softmax(dim=1).cpu().numpy()
+        return Predictions(self.tables.id_column, ids, self.tables.classes, found, self.threshold), left_out
+
+
+def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel:
+    """A trained model of a folder: of several models the best on validation, of several splits the first.
+
+    Args:
+        folder: A run folder, or that of a saved classifier.
+        models: Names of models, one of which it must be; none: whichever it is.
+        split: Which split of a run.
+    """
+    if (folder / CLASSIFIER).is_file():
+        return _open_classifier(folder, models, split)
+    if (folder / CONFIG).is_file():
+        return _open_run(folder, models, split)
+    raise InputError(
+        f"'{folder}' holds no trained model: no {CONFIG} of a run, and no readable {CLASSIFIER} of a saved classifier."
+    )
+
+
+def _open_run(folder: Path, models: Sequence[str], split: int | None) -> SavedModel:
+    runs = find_runs(folder)
+    wanted = [(child, config) for child, config in runs if not models or config.model.name in models]
+    if not wanted:
+        held = ", ".join(config.model.name for _, config in runs)
+        raise InputError(f"'{folder}' holds no run of the model {_either(models)}. It holds: {held}.")
+    for child, _ in wanted:
+        if not (child / DONE).exists():
+            raise InputError(f"The run in '{child}' is not finished: glognn train --resume {folder}.")
+    reports = [read_report(child) for child, _ in wanted]
+    best = max(range(len(wanted)), key=lambda place: _validation(reports[place]))
+    (child, config), report = wanted[best], reports[best]
+    why = []
+    if len(wanted) > 1:
+        why.append(f"model {config.model.name}, the best of {len(wanted)} on validation (--model)")
+    trained = report["splits"] if report["kind"] == "splits" else [report["split"]]
+    if split is not None and split not in trained:
+        raise InputError(f"'{child}' was not trained on split {split}. It was on: {', '.join(map(str, trained))}.")
+    if report["kind"] == "splits":
+        if split is None:
+            split = trained[0]
+            why.append(f"split {split}, the first of {len(trained)} (--split)")
+        child = child / f"split-{split}"
+        report, config = read_report(child), config.for_split(split)
+    selected = report["scores"]["selected"]
+    return SavedModel(
+        kind="run",
+        folder=child,
+        why=", ".join(why),
+        config=config,
+        record=report,
+        weights=child / MODEL,
+        split=report["split"],
+        scores={"metric": report["metric"], "engine": report.get("engine"), **selected},
+        epochs=report["scores"]["last"]["epoch"],
+        threshold=report.get("threshold"),
+        fingerprint=report["data"]["fingerprint"],
+    )
+
+
+def _either(models: Sequence[str]) -> str:
+    return " or ".join(f"'{name}'" for name in models)
+
+
+def _validation(report: Report) -> float:
+    score = report["scores"]["selected"]["val"]
+    return float(score if report["kind"] == "run" else score["mean"])
+
+
+def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> SavedModel:
+    try:
+        record = json.loads((folder / CLASSIFIER).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"'{folder}' holds no readable {CLASSIFIER} of a saved classifier: {error}.") from None
+    version = record.get("schema_version") if isinstance(record, dict) else None
+    if version != CLASSIFIER_VERSION:
+        made = record.get("versions", {}).get("glognn", "?") if isinstance(record, dict) else "?"
+        raise InputError(
+            f"schema_version of '{folder}' must be {CLASSIFIER_VERSION}. Got {version!r} instead: load it with glognn "
+            f"{made}, which wrote it, or fit and save again."
+        )
+    if split is not None:
+        raise InputError(f"'{folder}' is a saved classifier, which was fitted once: leave out split {split}.")
+    try:
+        params = {name: "none" if value is None else value for name, value in record["params"].items()}
+        model = find_model(params["model"])
+        if models and model.name not in models:
+            raise InputError(f"'{folder}' is a saved classifier of the model '{model.name}', not {_either(models)}.")
+        params["seed"] = record["seed"]
+
+        def pick(config: type[Any]) -> Any:
+            return config.from_mapping({name: params[name] for name in config.names() if name in params})
+
+        return SavedModel(
+            kind="classifier",
+            folder=folder,
+            why="",
+            config=RunConfig(
+                dataset=str(folder / record["files"]["graph"]),
+                splits="0",
+                graph=pick(GraphConfig),
+                model=pick(model),
+                training=pick(TrainingConfig),
+            ),
+            record=record,
+            weights=folder / record["files"]["model"],
+            split=0,
+            scores={"test": None, **record["scores"]},
+            epochs=record["epochs"],
+            threshold=record["threshold"],
+            fingerprint=record["data"]["fingerprint"],
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise incomplete(folder, error) from None
+
+
+def incomplete(folder: Path, error: Exception) -> InputError:
+    """What is missing in the record of a saved classifier."""
+    return InputError(f"{CLASSIFIER} of '{folder}' is incomplete ({error}): save the classifier again.")
