@@ -131,8 +131,8 @@ class GGCNConfig(ModelConfig):
         return sizes.dropped(max(summing, mapping) + sizes.nodes * (6 * sizes.classes + 10))
 
     def input_bytes(self, sizes: Sizes) -> int:
-        """Of each edge its neighbour, two orders, weight and ratio of degrees."""
-        edge = INDEX_BYTES + 2 * LONG_BYTES + 2 * VALUE_BYTES
+        """Of each edge both ends, two orders, weight and ratio of degrees."""
+        edge = 4 * INDEX_BYTES + 2 * VALUE_BYTES
         return sizes.droppable_bytes() + edge * sizes.entries + INDEX_BYTES * (sizes.nodes + 1)
 
 
@@ -226,8 +226,8 @@ class WRGATConfig(ModelConfig):
         return passing + (self.num_layers - 2) * kept
 
     def input_bytes(self, sizes: Sizes) -> int:
-        """Of each edge its place both ways, four 64-bit numbers and the weight."""
-        edge = 2 * INDEX_BYTES + 4 * LONG_BYTES + VALUE_BYTES
+        """Of each edge both ends and its order both ways, two 64-bit numbers and the weight."""
+        edge = 6 * INDEX_BYTES + 2 * LONG_BYTES + VALUE_BYTES
         rows = sizes.nodes * (1 + self.num_relations) + 2
         return sizes.feature_bytes() + edge * self._edges(sizes) + INDEX_BYTES * rows
 
