@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -22,8 +21,6 @@ from glognn.graph.config import NORMALIZATIONS
 from glognn.graph.last_made import LastMade
 from glognn.graph.sparse import SparseMatrix
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Made = TypeVar("Made")
 
 

@@ -8,7 +8,6 @@ plus the largest passing ones: benchmarks/memory.py compares the sum with what t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 VALUE_BYTES = 4
 INDEX_BYTES = 4
@@ -88,8 +87,3 @@ class Sizes:
 def sparse_bytes(rows: int, columns: int, entries: int) -> int:
     """A sparse matrix by rows and its transpose."""
     return 2 * (VALUE_BYTES + INDEX_BYTES) * entries + INDEX_BYTES * (rows + columns + 2)
-
-
-def chain(*widths: int) -> int:
-    """Parameters of linear maps with bias from each width to the next."""
-    return sum((before + 1) * after for before, after in pairwise(widths))

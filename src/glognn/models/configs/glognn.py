@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glognn.errors import InputError
 from glognn.models.configs.base import ModelConfig, dropout_setting, hidden_channels_setting
-from glognn.models.memory import Sizes, chain
+from glognn.models.memory import Sizes
 from glognn.nn.config import LayerConfig
 from glognn.settings import choice, integer, real
 
@@ -47,14 +47,6 @@ class GloGNNConfig(LayerConfig, ModelConfig):
                 f"Got {self.alpha} instead."
             )
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        width = sizes.classes if self.num_encoder_layers == 1 else self.hidden_channels
-        inputs = [size for size, used in ((sizes.features, self.alpha < 1), (sizes.nodes, self.alpha > 0)) if used]
-        tails = 1 if self.fusion == "hidden" else len(inputs)
-        tail = chain(*[self.hidden_channels] * (self.num_encoder_layers - 1), sizes.classes)
-        hops = self.num_hops if self.beta2 > 0 else 0
-        return sum(chain(size, width) for size in inputs) + tails * tail + hops
-
     def num_activations(self, sizes: Sizes) -> int:
         """Whichever holds more: the sums of the encoder, or all in the backward pass; the layers are n x c."""
         inputs = (self.alpha < 1) + (self.alpha > 0)
@@ -83,6 +75,3 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
         "minimises the paper's objective.",
         ("exact", "released"),
     )
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        return super().num_parameters(sizes) + sizes.classes
