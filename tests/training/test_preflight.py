@@ -97,7 +97,7 @@ def test_nothing_is_computed_when_refused(machine: Path, data: Data, monkeypatch
 def test_the_estimate_is_what_models_declare(config: type[Any]) -> None:
     sizes = Sizes(3000, 20_000, 50, 4)
     need, double = Need.of(config(), sizes), Need.of(config(), sizes, value_bytes=8)
-    assert need.training == config().activation_bytes(3000, 20_000, 50, 4)
+    assert need.training == need.weights + need.activations + config().input_bytes(sizes)
     assert double.training == pytest.approx(2 * need.training, rel=1e-6)
     many = Need.of(config(), sizes, members=10)
     assert many.inputs == need.inputs

@@ -131,8 +131,9 @@ class DirGNN(NodeModel[DirGNNInputs]):
         self.network.reset_parameters()
 
     def prepare(self, graph: Graph) -> DirGNNInputs:
-        outgoing, incoming = _operators(graph.adjacency.matrix, self.config.convolution)
-        return DirGNNInputs(self._features(graph), outgoing, incoming)
+        kind = self.config.convolution
+        operators = graph.adjacency.kept(f"directions-{kind}", lambda matrix: _operators(matrix, kind))
+        return DirGNNInputs(self._features(graph), *operators)
 
     def logits(self, inputs: DirGNNInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.outgoing, inputs.incoming)

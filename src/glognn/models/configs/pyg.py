@@ -13,7 +13,7 @@ from glognn.models.configs.base import (
     in_dropout_setting,
     narrowing,
 )
-from glognn.models.memory import Sizes, chain
+from glognn.models.memory import Sizes
 from glognn.settings import choice, integer, real, switch
 
 
@@ -60,13 +60,6 @@ class GATConfig(ModelConfig):
                 f"Got {self.hidden_channels} instead."
             )
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        """Weights, two vectors of attention as wide as the result of all heads, and a bias."""
-        width = self.hidden_channels
-        hidden = [sizes.features] + [width] * (self.num_layers - 1)
-        last = self.heads * sizes.classes
-        return sum((size + 3) * width for size in hidden[:-1]) + (hidden[-1] + 2) * last + sizes.classes
-
     def num_activations(self, sizes: Sizes) -> int:
         """For each entry and head: score, weight, dropout's factor, product; four of them passing."""
         edges = (4 * self.num_layers + 4) * self.heads * sizes.looped
@@ -90,11 +83,6 @@ class MixHopConfig(ModelConfig):
     hidden_channels: int = integer(64, "Hidden values for each power.", low=1)
     batch_norm: bool = switch(False, "Whether batch normalisation follows every convolution.")
     dropout: float = dropout_setting()
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        width = self.hidden_channels * (self.num_hops + 1)
-        norms = 2 * width * self.num_layers if self.batch_norm else 0
-        return chain(sizes.features, *[width] * self.num_layers, sizes.classes) + norms
 
     def num_activations(self, sizes: Sizes) -> int:
         kept = 4 * self.num_layers + 1 if self.batch_norm else 3 * self.num_layers + 2
@@ -133,11 +121,6 @@ class GCNIIConfig(ModelConfig):
         """Features that may be dropped are stored dense."""
         return *super().shape(), self.in_dropout > 0
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        matrices = self.num_layers * (1 if self.shared_weights else 2)
-        ends = chain(sizes.features, self.hidden_channels) + chain(self.hidden_channels, sizes.classes)
-        return ends + matrices * self.hidden_channels**2
-
     def num_activations(self, sizes: Sizes) -> int:
         kept = (3 if self.shared_weights else 4) * self.num_layers + 4
         return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
@@ -159,15 +142,6 @@ class LINKXConfig(ModelConfig):
     num_node_layers: int = integer(1, "Linear maps of the features.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
     dropout: float = dropout_setting()
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        """With batch normalisation, two weights for each hidden value, between the layers of a network."""
-        width = self.hidden_channels
-        normed = self.num_edge_layers + self.num_node_layers + self.num_layers - 3
-        edges = chain(sizes.nodes, *[width] * self.num_edge_layers)
-        nodes = chain(sizes.features, *[width] * self.num_node_layers)
-        last = chain(*[width] * self.num_layers, sizes.classes)
-        return edges + nodes + 2 * chain(width, width) + last + 2 * width * normed
 
     def num_activations(self, sizes: Sizes) -> int:
         deeper = 3 * (self.num_layers - 1) + 2 * (self.num_edge_layers + self.num_node_layers - 2)
@@ -207,13 +181,6 @@ class SGFormerConfig(ModelConfig):
                 f"Got {self.hidden_channels} instead."
             )
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        width = self.hidden_channels
-        attention = self.num_attention_layers * (3 * self.heads * width**2 + 2 * width)
-        convolutions = self.num_layers * (chain(width, width) + 2 * width)
-        read = 2 * width if self.aggregate == "cat" else width
-        return 2 * (chain(sizes.features, width) + 2 * width) + attention + convolutions + chain(read, sizes.classes)
-
     def num_activations(self, sizes: Sizes) -> int:
         """Four n x hidden for each normalised layer; queries, keys and values of every head; five passing."""
         attention = self.num_attention_layers * (6.5 * self.heads + 4)
@@ -247,15 +214,6 @@ class PolynormerConfig(ModelConfig):
     def shape(self) -> tuple[object, ...]:
         """Features that may be dropped are stored dense."""
         return *super().shape(), self.in_dropout > 0
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        """Of a local layer two linear maps, a convolution and two normalisations; attention has vectors, no bias."""
-        width = self.heads * self.hidden_channels
-        inputs = [sizes.features] + [width] * (self.num_layers - 1)
-        extra = width if self.convolution == "gcn" else 2 * width
-        local = sum(2 * chain(size, width) + size * width + extra + 4 * width for size in inputs)
-        everywhere = self.num_global_layers * (2 * chain(width, width) + 2 * width**2 + 2 * width)
-        return local + everywhere + 2 * width + 2 * chain(width, sizes.classes)
 
     def num_activations(self, sizes: Sizes) -> int:
         """In the second phase: seven n x width for each local layer, ten for each global one."""
@@ -300,13 +258,6 @@ class DirGNNConfig(ModelConfig):
     def shape(self) -> tuple[object, ...]:
         """At the ends of its range the weight leaves out one of the directions."""
         return *super().shape(), self.outgoing_weight == 0, self.outgoing_weight == 1
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        jumps, width = self.jumping_knowledge != "none", self.hidden_channels
-        widths = [sizes.features] + [width] * (self.num_layers - 1) + [width if jumps else sizes.classes]
-        read = width * (self.num_layers if self.jumping_knowledge == "cat" else 1)
-        maps = 3 if self.root_weight else 2
-        return maps * chain(*widths) + (chain(read, sizes.classes) if jumps else 0)
 
     def num_activations(self, sizes: Sizes) -> int:
         """Three or four n x hidden for each layer; the largest over layers is found in a copy of all of them."""
