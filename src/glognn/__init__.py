@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from glognn.errors import GloGNNError, InputError, TrainingError
     from glognn.estimator import GloGNNClassifier
     from glognn.experiments.folder import load_model
+    from glognn.experiments.progress import Progress
+    from glognn.experiments.reproduce import reproduce
+    from glognn.experiments.train import train_models
+    from glognn.experiments.tune import tune
     from glognn.explain.coefficients import coefficient_rows
     from glognn.graph.config import GraphConfig
     from glognn.graph.graph import Graph
@@ -69,13 +73,17 @@ _HOMES = {
     "Polynormer": "glognn.models.polynormer",
     "predict": "glognn.training.predict",
     "predict_new_nodes": "glognn.training.new_nodes",
+    "Progress": "glognn.experiments.progress",
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
+    "reproduce": "glognn.experiments.reproduce",
     "SGFormer": "glognn.models.sgformer",
     "train": "glognn.training.driver",
+    "train_models": "glognn.experiments.train",
     "TrainingConfig": "glognn.training.config",
     "TrainingError": "glognn.errors",
     "TrainingResult": "glognn.training.history",
+    "tune": "glognn.experiments.tune",
     "WRGAT": "glognn.models.wrgat",
     "write_npz": "glognn.data.npz",
 }
@@ -103,6 +111,7 @@ __all__ = [
     "InputError",
     "MixHop",
     "Polynormer",
+    "Progress",
     "SGFormer",
     "TrainingConfig",
     "TrainingError",
@@ -116,7 +125,10 @@ __all__ = [
     "predict_new_nodes",
     "random_splits",
     "read_npz",
+    "reproduce",
     "train",
+    "train_models",
+    "tune",
     "write_npz",
 ]
 

@@ -17,7 +17,7 @@ from glognn.bench.method import WARM_UP, Method
 from glognn.bench.ours import Ours
 from glognn.bench.peers import Peer
 from glognn.bench.records import empty_row, make_record
-from glognn.bench.suite import Workplace, configuration, num_steps, run_bench
+from glognn.bench.suite import MethodBuilder, configuration, num_steps, run_bench
 from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
@@ -235,11 +235,11 @@ def test_bad_values(arguments: list[str], message: str, tmp_path: Path) -> None:
 
 def test_every_model_can_be_timed_at_the_width_of_glognn() -> None:
     assert set(MODELS) <= set(ALL_METHODS)
-    place = Workplace.load("pairs", BenchConfig(), None)
+    builder = MethodBuilder.load("pairs", BenchConfig(), None)
     for method in OTHERS:
-        settings = place.settings(method)
-        assert (settings.model.name, settings.model.hidden_channels) == (method, place.width)
-    assert place.build("gprgnn").seconds(2) > 0
+        settings = builder.settings(method)
+        assert (settings.model.name, settings.model.hidden_channels) == (method, builder.width)
+    assert builder.build("gprgnn").seconds(2) > 0
 
 
 def test_the_help_explains(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from glognn.cli import main as cli
+from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import make_plan
-from glognn.experiments.pool import run_jobs
 from glognn.training import preflight
 from tests.cli.test_datasets import run
 from tests.conftest import MIRROR

@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import t, wilcoxon
 
 from glognn.data.catalog import DATASETS
+from glognn.experiments.comparison import Comparison, compare
 from glognn.experiments.paper import paper_models, paper_ranks, paper_result
-from glognn.report.comparison import Comparison, compare, places, to_csv, to_latex, to_markdown
+from glognn.report.comparison import places, to_csv, to_latex, to_markdown
 
 
 def reports(values: list[float], seeds: int = 1) -> dict[tuple[int, int], dict]:

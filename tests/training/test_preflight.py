@@ -10,9 +10,9 @@ import torch
 from torch_geometric.data import Data
 
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError
+from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import make_plan
-from glognn.experiments.pool import run_jobs
-from glognn.experiments.search import Search, best_trial, finished_trials, open_folder, open_study, work
+from glognn.experiments.search import Search, best_trial, do_trials, finished_trials, open_folder, open_study
 from glognn.graph.graph import Graph
 from glognn.models.configs import MODELS, GCNConfig, H2GCNConfig, MLPConfig, WRGATConfig
 from glognn.models.memory import Sizes
@@ -175,7 +175,7 @@ def test_trials_that_do_not_fit_are_given_up(tmp_path: Path) -> None:
     held = {"epochs": 2, "threads": 1, "device": "cpu", "hidden_channels": 10**9, "num_layers": 2}
     search = Search("mlp", "pairs", "wide", "0-1", held)
     open_folder(tmp_path, search)
-    work(tmp_path, 2)
+    list(do_trials(tmp_path, 2))
     study = open_study(tmp_path, search)
     assert len(finished_trials(study)) == 2
     with pytest.raises(InputError, match=r"no completed trial yet\. MLP does not fit: training takes about"):
