@@ -114,6 +114,7 @@ def _search(
 
 
 def _start(folder: Path, configs: list[RunConfig], mirror: str | Path | None, progress: Progress) -> TrainedModels:
+    from glognn.data.table_graph import KeptTables
     from glognn.experiments.folder import check_free, held, start_runs
 
     check_free(folder)

@@ -31,7 +31,7 @@ def in_dropout_setting() -> float:
 
 def narrowing(num_layers: int, width: int, classes: int) -> int:
     """Values for each node of layers with relu and dropout, the last one without: relu, dropout's factors, result."""
-    return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 5 * classes
+    return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 4 * classes
 
 
 class ModelConfig(Settings):

@@ -30,7 +30,7 @@ class GCNConfig(ModelConfig):
     dropout: float = dropout_setting()
 
     def num_activations(self, sizes: Sizes) -> int:
-        return sizes.nodes * narrowing(self.num_layers, self.hidden_channels, sizes.classes)
+        return sizes.nodes * (narrowing(self.num_layers, self.hidden_channels, sizes.classes) + sizes.classes)
 
 
 class GATConfig(ModelConfig):
