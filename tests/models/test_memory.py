@@ -42,7 +42,9 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "mlp": [{}, {"num_layers": 1}, {"num_layers": 4}],
 }
 CASES = [
-    pytest.param(MODELS[name](**each), id=f"{name}-{k}") for name in SETTINGS for k, each in enumerate(SETTINGS[name])
+    pytest.param(config(**each), id=f"{name}-{k}")
+    for name, config in MODELS.items()
+    for k, each in enumerate(SETTINGS.get(name, [{}]))
 ]
 
 

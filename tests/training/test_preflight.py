@@ -14,7 +14,9 @@ from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import make_plan
 from glognn.experiments.search import Search, best_trial, do_trials, finished_trials, open_folder, open_study
 from glognn.graph.graph import Graph
-from glognn.models.configs import MODELS, GCNConfig, H2GCNConfig, MLPConfig, WRGATConfig
+from glognn.models.configs import MODELS
+from glognn.models.configs.handwritten import H2GCNConfig, MLPConfig, WRGATConfig
+from glognn.models.configs.pyg import GCNConfig
 from glognn.models.memory import Sizes
 from glognn.models.mlp import MLP
 from glognn.training import preflight

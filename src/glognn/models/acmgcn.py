@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import ACMGCNConfig
+from glognn.models.configs.handwritten import ACMGCNConfig
 from glognn.nn.initial import uniform_
 from glognn.ops.products import spmm
 from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, with_droppable_entries

@@ -35,7 +35,7 @@ from torch_geometric.nn.models import JumpingKnowledge
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import DirGNNConfig
+from glognn.models.configs.pyg import DirGNNConfig
 from glognn.models.pyg import Convolution, build
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by

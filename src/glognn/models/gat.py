@@ -22,7 +22,7 @@ from glognn.graph.graph import Graph
 from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GATConfig
+from glognn.models.configs.pyg import GATConfig
 from glognn.models.pyg import build, dense_where_dropped, drop, neighbours
 from glognn.ops.attention import neighbour_attention
 from glognn.ops.products import matmul

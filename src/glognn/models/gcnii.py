@@ -25,7 +25,7 @@ from torch_geometric.nn.conv import GCN2Conv
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GCNIIConfig
+from glognn.models.configs.pyg import GCNIIConfig
 from glognn.models.pyg import build, dense_where_dropped, drop, linear, propagation
 from glognn.ops.products import spmm
 from glognn.settings import configured_by

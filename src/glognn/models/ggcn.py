@@ -31,7 +31,7 @@ from glognn.graph.graph import Graph
 from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GGCNConfig
+from glognn.models.configs.handwritten import GGCNConfig
 from glognn.nn.encoder import Linear
 from glognn.ops.edges import edge_dot, edge_sum
 from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, with_droppable_entries

@@ -24,7 +24,7 @@ from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GloGNNConfig, GloGNNPlusPlusConfig
+from glognn.models.configs.glognn import GloGNNConfig, GloGNNPlusPlusConfig
 from glognn.nn.encoder import Encoder
 from glognn.nn.global_homophily import FrozenLayer, GlobalHomophily
 from glognn.nn.hops import Hops, Operators

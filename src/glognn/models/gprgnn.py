@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GPRGNNConfig
+from glognn.models.configs.handwritten import GPRGNNConfig
 from glognn.nn.encoder import Linear
 from glognn.ops.products import spmm
 from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, with_droppable_entries

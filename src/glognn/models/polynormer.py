@@ -29,7 +29,7 @@ from glognn.graph.graph import Graph
 from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import PolynormerConfig
+from glognn.models.configs.pyg import PolynormerConfig
 from glognn.models.gat import Attention
 from glognn.models.pyg import Convolution, build, dense_where_dropped, drop, linear, neighbours, propagation
 from glognn.settings import configured_by

@@ -34,7 +34,7 @@ from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.graph.structure import SimilarNodes
 from glognn.models.base import NodeModel
-from glognn.models.configs import WRGATConfig
+from glognn.models.configs.handwritten import WRGATConfig
 from glognn.nn.initial import glorot_
 from glognn.ops.edges import edge_sum
 from glognn.ops.products import matmul

@@ -29,6 +29,26 @@ def in_dropout_setting() -> float:
     )
 
 
+def between(low: float, high: float, **how: float | bool) -> Mapping[str, Any]:
+    """A searched range: with ``step``, or ``log`` = true; ``or_zero`` adds the value 0."""
+    return {"low": low, "high": high, **how}
+
+
+def one_of(*choices: object) -> Mapping[str, Any]:
+    """A searched choice."""
+    return {"choices": choices}
+
+
+SearchedSettings = Mapping[str, Mapping[str, Any]]
+COMMON: SearchedSettings = {
+    "learning_rate": between(1e-3, 3e-2, log=True),
+    "weight_decay": between(1e-6, 1e-1, log=True, or_zero=True),
+    "dropout": between(0.0, 0.9),
+}
+"""What is searched for every model."""
+WIDTHS = one_of(64, 128, 256)
+
+
 def narrowing(num_layers: int, width: int, classes: int) -> int:
     """Values for each node of layers with relu and dropout, the last one without: relu, dropout's factors, result."""
     return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 4 * classes
@@ -46,6 +66,12 @@ class ModelConfig(Settings):
     implementation: ClassVar[str]
     numbers: ClassVar[tuple[str, ...]] = ()
     """Settings in which models that are trained together may differ; the model then implements ``use_numbers``."""
+    search: ClassVar[SearchedSettings]
+    """What is searched of the model, its training and its graph: each setting :func:`between` or :func:`one_of`."""
+    held: ClassVar[Mapping[str, Any]] = {}
+    """Settings of training and graph that are held in a search."""
+    published_searches: ClassVar[Mapping[str, tuple[SearchedSettings, Mapping[str, Any]]]] = {}
+    """Other searches by name: what its authors searched, and what they held."""
     graph_settings: ClassVar[Mapping[str, Any]] = {}
     """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
 

@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from glognn.errors import InputError
-from glognn.models.configs.base import ModelConfig, dropout_setting, hidden_channels_setting
+from glognn.models.configs.base import (
+    COMMON,
+    WIDTHS,
+    ModelConfig,
+    SearchedSettings,
+    between,
+    dropout_setting,
+    hidden_channels_setting,
+    one_of,
+)
 from glognn.models.memory import Sizes
 from glognn.nn.config import LayerConfig
 from glognn.nn.inputs import ADJACENCY, FEATURES, Word, held_bytes, powers, products
 from glognn.settings import choice, integer, real
+
+PAPER_SMALL: SearchedSettings = {
+    "learning_rate": one_of(0.01, 0.005),
+    "weight_decay": one_of(1e-5, 5e-5, 1e-4),
+    "patience": one_of(40, 200, 300),
+    "dropout": between(0.0, 0.9, step=0.1),
+    "alpha": between(0.0, 1.0, step=0.1),
+    "beta1": one_of(0.0, 1.0, 10.0),
+    "beta2": one_of(0.1, 1.0, 10.0, 100.0, 1000.0),
+    "gamma": between(0.0, 0.9, step=0.1),
+    "num_layers": between(1, 3),
+    "num_hops": between(1, 6),
+}
+PAPER_LARGE: SearchedSettings = {
+    "learning_rate": one_of(0.01, 0.005, 0.001),
+    "weight_decay": one_of(0.0, 0.001, 0.01, 0.1),
+    "dropout": between(0.0, 0.9, step=0.1),
+    "alpha": one_of(0.1, 0.5, 0.9),
+    "beta1": one_of(0.0, 0.1, 1.0),
+    "beta2": one_of(0.1, 1.0),
+    "gamma": one_of(0.1, 0.5, 0.9),
+    "num_layers": between(1, 3),
+    "num_hops": between(1, 3),
+}
+"""The grids of Li et al., ICML 2022, appendix. They leave out half of the settings that their authors published."""
 
 
 class GloGNNConfig(LayerConfig, ModelConfig):
@@ -20,6 +54,30 @@ class GloGNNConfig(LayerConfig, ModelConfig):
     paper = "Li et al., ICML 2022"
     implementation = "glognn.models.glognn:GloGNN"
     numbers = ("alpha", "beta1", "beta2", "gamma", "dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "alpha": between(0.0, 1.0, step=0.1),  # both ends matter: there features or adjacency are left out entirely
+        "beta1": between(1e-2, 3e4, log=True, or_zero=True),
+        "beta2": between(1e-2, 3e4, log=True),
+        "gamma": between(0.0, 0.95),
+        "num_layers": between(1, 3),
+        "num_hops": between(1, 6),
+        "hidden_channels": WIDTHS,
+        "normalization": one_of("row", "symmetric", "none"),
+    }
+    published_searches: ClassVar[Mapping[str, tuple[SearchedSettings, Mapping[str, Any]]]] = {
+        "paper-small": (PAPER_SMALL, {"early_stopping": "paper", "epochs": 2000}),
+        "paper-large": (
+            PAPER_LARGE,
+            {
+                "optimizer": "adamw",
+                "epochs": 500,
+                "early_stopping": "none",
+                "num_encoder_layers": 3,
+                "normalization": "none",
+            },
+        ),
+    }
 
     num_layers: int = integer(2, "How often the closed-form layer is applied.", low=1, high=64)
     alpha: float = real(

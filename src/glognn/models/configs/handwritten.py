@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
-from glognn.models.configs.base import ModelConfig, dropout_setting, hidden_channels_setting, narrowing
+from glognn.models.configs.base import (
+    COMMON,
+    WIDTHS,
+    ModelConfig,
+    SearchedSettings,
+    between,
+    dropout_setting,
+    hidden_channels_setting,
+    narrowing,
+    one_of,
+)
 from glognn.models.memory import INDEX_BYTES, LONG_BYTES, VALUE_BYTES, Sizes, sparse_bytes
 from glognn.settings import choice, integer, real
 
@@ -16,6 +27,7 @@ class MLPConfig(ModelConfig):
     paper = "Rosenblatt, 1958; Rumelhart et al., 1986"
     implementation = "glognn.models.mlp:MLP"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 3), "hidden_channels": WIDTHS}
 
     num_layers: int = integer(2, "Linear maps from the features to the classes.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
@@ -35,6 +47,7 @@ class H2GCNConfig(ModelConfig):
     paper = "Zhu et al., NeurIPS 2020"
     implementation = "glognn.models.h2gcn:H2GCN"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {**COMMON, "num_rounds": between(1, 2), "hidden_channels": WIDTHS}
 
     num_rounds: int = integer(
         2,
@@ -70,6 +83,13 @@ class GPRGNNConfig(ModelConfig):
     paper = "Chien et al., ICLR 2021"
     implementation = "glognn.models.gprgnn:GPRGNN"
     numbers = ("dropout", "propagation_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "learning_rate": between(1e-3, 5e-2, log=True),
+        "propagation_dropout": between(0.0, 0.9),
+        "restart": between(0.0, 1.0, step=0.1),  # the paper's own are 0.1, 0.2, 0.5, 0.9 and, for a network alone, 1
+        "hidden_channels": WIDTHS,
+    }
 
     num_hops: int = integer(10, "Steps of the PageRank.", low=1, high=64)
     restart: float = real(
@@ -103,6 +123,14 @@ class GGCNConfig(ModelConfig):
     paper = "Yan et al., ICDM 2022"
     implementation = "glognn.models.ggcn:GGCN"
     numbers = ("decay_rate", "decay_exponent", "dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "weight_decay": between(1e-7, 1e-1, log=True, or_zero=True),
+        "num_layers": between(2, 8),
+        "decay_rate": between(0.0, 1.5, step=0.1),
+        "directed": one_of(False, True),  # its authors take the edges of the heterophilous graphs as they are
+        "hidden_channels": one_of(16, 32, 64, 80),
+    }
 
     num_layers: int = integer(2, "Layers.", low=2, high=64)
     hidden_channels: int = hidden_channels_setting()
@@ -130,6 +158,12 @@ class ACMGCNConfig(ModelConfig):
     paper = "Luan et al., NeurIPS 2022"
     implementation = "glognn.models.acmgcn:ACMGCN"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "learning_rate": between(1e-3, 5e-2, log=True),
+        "num_layers": between(1, 3),
+        "hidden_channels": WIDTHS,
+    }
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
@@ -152,6 +186,14 @@ class WRGATConfig(ModelConfig):
     paper = "Suresh et al., KDD 2021"
     implementation = "glognn.models.wrgat:WRGAT"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "num_layers": between(1, 3),
+        "num_rings": between(0, 3),
+        "similarity": one_of("plain", "share"),
+        "aggregation": one_of("sum", "mean"),
+        "hidden_channels": one_of(64, 128),
+    }
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()

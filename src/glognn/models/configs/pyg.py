@@ -7,11 +7,16 @@ from typing import Any, ClassVar
 
 from glognn.errors import InputError
 from glognn.models.configs.base import (
+    COMMON,
+    WIDTHS,
     ModelConfig,
+    SearchedSettings,
+    between,
     dropout_setting,
     hidden_channels_setting,
     in_dropout_setting,
     narrowing,
+    one_of,
 )
 from glognn.models.memory import Sizes
 from glognn.settings import choice, integer, real, switch
@@ -24,6 +29,7 @@ class GCNConfig(ModelConfig):
     paper = "Kipf and Welling, ICLR 2017"
     implementation = "glognn.models.gcn:GCN"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 4), "hidden_channels": WIDTHS}
 
     num_layers: int = integer(2, "Convolutions.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
@@ -40,6 +46,13 @@ class GATConfig(ModelConfig):
     paper = "Velickovic et al., ICLR 2018"
     implementation = "glognn.models.gat:GAT"
     numbers = ("dropout", "in_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "in_dropout": one_of(0.0, 0.3, 0.6),
+        "num_layers": between(1, 4),
+        "heads": one_of(1, 4, 8),
+        "hidden_channels": WIDTHS,
+    }
 
     num_layers: int = integer(2, "Attention layers.", low=1, high=64)
     heads: int = integer(8, "Attention heads, side by side in hidden layers and averaged in the last.", low=1, high=64)
@@ -77,6 +90,13 @@ class MixHopConfig(ModelConfig):
     paper = "Abu-El-Haija et al., ICML 2019"
     implementation = "glognn.models.mixhop:MixHop"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "num_layers": between(1, 3),
+        "num_hops": between(1, 3),
+        "hidden_channels": one_of(16, 32, 64, 128),
+        "batch_norm": one_of(True, False),
+    }
 
     num_layers: int = integer(2, "Convolutions before the linear map to the classes.", low=1, high=64)
     num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
@@ -96,6 +116,15 @@ class GCNIIConfig(ModelConfig):
     paper = "Chen et al., ICML 2020"
     implementation = "glognn.models.gcnii:GCNII"
     numbers = ("residual_weight", "theta", "dropout", "in_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "in_dropout": one_of(0.0, 0.5),
+        "num_layers": one_of(2, 4, 8, 16, 32, 64),
+        "residual_weight": between(0.1, 0.9, step=0.1),
+        "theta": one_of(0.5, 1.0, 1.5),
+        "shared_weights": one_of(True, False),
+        "hidden_channels": one_of(64, 128),
+    }
 
     num_layers: int = integer(8, "Convolutions between the two linear maps.", low=1, high=256)
     residual_weight: float = real(
@@ -136,6 +165,18 @@ class LINKXConfig(ModelConfig):
     paper = "Lim et al., NeurIPS 2021"
     implementation = "glognn.models.linkx:LINKX"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        "learning_rate": between(1e-3, 5e-2, log=True),
+        "weight_decay": COMMON["weight_decay"],
+        "optimizer": one_of("adamw", "adam"),  # its authors have AdamW
+        "dropout": COMMON["dropout"],
+        "num_layers": between(1, 4),
+        "num_edge_layers": between(1, 2),
+        "num_node_layers": between(1, 2),
+        "hidden_channels": WIDTHS,
+    }
+    held: ClassVar[Mapping[str, Any]] = {"feature_normalization": "none"}
+    """As its authors have them: beside the ones of A, features that sum to one hardly count."""
 
     num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
     num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)
@@ -158,6 +199,15 @@ class SGFormerConfig(ModelConfig):
     paper = "Wu et al., NeurIPS 2023"
     implementation = "glognn.models.sgformer:SGFormer"
     numbers = ("graph_weight", "dropout", "attention_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "attention_dropout": between(0.0, 0.8),
+        "num_layers": between(1, 8),
+        "num_attention_layers": between(1, 2),
+        "graph_weight": between(0.1, 0.9, step=0.1),
+        "aggregate": one_of("add", "cat"),
+        "hidden_channels": WIDTHS,
+    }
 
     num_layers: int = integer(2, "Graph convolutions.", low=1, high=64)
     num_attention_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -195,6 +245,17 @@ class PolynormerConfig(ModelConfig):
     paper = "Deng et al., ICLR 2024"
     implementation = "glognn.models.polynormer:Polynormer"
     numbers = ("beta", "dropout", "global_dropout", "in_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "global_dropout": between(0.0, 0.8),
+        "in_dropout": one_of(0.0, 0.15, 0.5),
+        "num_layers": between(1, 10),
+        "num_global_layers": between(1, 4),
+        "local_epochs": one_of(50, 100, 200),
+        "convolution": one_of("gcn", "gat"),
+        "beta": between(0.1, 0.9, step=0.1),
+        "hidden_channels": one_of(64, 128),
+    }
 
     num_layers: int = integer(3, "Local layers.", low=1, high=64)
     num_global_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -236,6 +297,16 @@ class DirGNNConfig(ModelConfig):
     paper = "Rossi et al., LoG 2023"
     implementation = "glognn.models.dirgnn:DirGNN"
     numbers = ("outgoing_weight", "dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "num_layers": between(1, 6),
+        "convolution": one_of("gcn", "sage"),
+        "outgoing_weight": one_of(0.0, 0.5, 1.0),  # both ends matter: there one direction is left out
+        "root_weight": one_of(True, False),
+        "jumping_knowledge": one_of("max", "cat", "none"),
+        "normalize": one_of(True, False),
+        "hidden_channels": WIDTHS,
+    }
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True}
 
     num_layers: int = integer(3, "Convolutions.", low=1, high=64)
