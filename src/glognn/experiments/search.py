@@ -201,9 +201,11 @@ def _alive(folder: Path) -> Iterator[str]:
     name = uuid.uuid4().hex
     path = folder / "workers" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path):
-        yield name
-    path.unlink(missing_ok=True)
+    try:
+        with FileLock(path):
+            yield name
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _is_alive(folder: Path, name: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -19,7 +18,6 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
@@ -31,20 +29,6 @@ SECONDS_TO_END = 5.0
 
 _Task = TypeVar("_Task")
 _Message = TypeVar("_Message")
-
-
-@dataclass(frozen=True)
-class _Told:
-    """A message from a worker's work."""
-
-    content: Any
-
-
-@dataclass(frozen=True)
-class _Failed:
-    """An error that the work does not know, for the parent to raise."""
-
-    error: Exception
 
 
 def worker_count(workers: int | None, device: str) -> int:
@@ -75,9 +59,10 @@ def do_tasks(
     try:
         for _ in range(size):
             ours, theirs = context.Pipe()
-            crew[ours] = context.Process(target=_serve, args=(theirs, os.getpid(), share, work), daemon=True)
-            crew[ours].start()
+            process = context.Process(target=_serve, args=(theirs, os.getpid(), share, work), daemon=True)
+            process.start()
             theirs.close()
+            crew[ours] = process
         alive = set(crew)
         while waiting or under_way:
             if not alive:
@@ -88,17 +73,17 @@ def do_tasks(
             for connection in wait(list(alive)):
                 assert isinstance(connection, Connection)
                 try:
-                    told = connection.recv()
+                    kind, content = connection.recv()
                 except (EOFError, OSError):
                     alive.remove(connection)
                     idle.discard(connection)
                     if connection in under_way:
                         waiting.append(under_way.pop(connection))
                     continue
-                if isinstance(told, _Told):
-                    yield told.content
-                elif isinstance(told, _Failed):
-                    raise told.error
+                if kind == "message":
+                    yield content
+                elif kind == "error":
+                    raise content
                 else:
                     under_way.pop(connection, None)
                     idle.add(connection)
@@ -112,8 +97,8 @@ def do_tasks(
             process.terminate()
         for process in crew.values():
             process.join(SECONDS_TO_END)
-            if process.is_alive():
-                process.kill()
+            process.kill()
+            process.join()
 
 
 def _serve(
@@ -128,21 +113,17 @@ def _serve(
     take_share(*share)
     try:
         for message in work(_received(connection)):
-            connection.send(_Told(message))
+            connection.send(("message", message))
     except Exception as error:
         error.add_note(traceback.format_exc())
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            error = RuntimeError(traceback.format_exc())
-        connection.send(_Failed(error))
+        connection.send(("error", error))
 
 
 def _received(connection: Connection) -> Iterator[Any]:
     """Tasks as the parent hands them out: it is asked for the next one when the one before is done."""
     with suppress(EOFError, OSError):  # the parent is gone
         while True:
-            connection.send(None)
+            connection.send(("ready", None))
             yield connection.recv()
 
 

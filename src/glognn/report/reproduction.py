@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 def render(done: Reproduction, *, terminal: bool = False) -> Iterator[str | Table]:
     """Write tables and pictures, and yield what is to be shown of them: Markdown, or for a terminal its own tables."""
-    if done.study == "efficiency":
+    tabular = done.study not in ("efficiency", *EXAMINATIONS)
+    if not tabular and not any(job.done for jobs in done.cells.values() for job in jobs):
+        yield f"No run of {done.study} is done."
+    elif done.study == "efficiency":
         yield from _render_efficiency(done)
     elif done.study in EXAMINATIONS:
         yield from _render_examination(done)
@@ -99,12 +102,11 @@ def _render_efficiency(done: Reproduction) -> Iterator[str]:
             curves = [read_curves(folder)[0] for folder in folders]
             panels.setdefault(dataset, {})[model] = curves
             found.setdefault(dataset, {})[model] = summarise(curves, read_report(folders[0]))
-    if panels:
-        write_json(done.folder / "efficiency.json", found)
-        text = to_markdown(found)
-        write_text(done.folder / "efficiency.md", text)
-        yield f"\n{text}".removesuffix("\n")
-        yield f"Picture: {plot_efficiency(panels, done.folder / 'efficiency')[0]}"
+    write_json(done.folder / "efficiency.json", found)
+    text = to_markdown(found)
+    write_text(done.folder / "efficiency.md", text)
+    yield f"\n{text}".removesuffix("\n")
+    yield f"Picture: {plot_efficiency(panels, done.folder / 'efficiency')[0]}"
 
 
 def _render_examination(done: Reproduction) -> Iterator[str | Table]:
