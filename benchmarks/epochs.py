@@ -8,7 +8,7 @@ from typing import Any
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 
 WARM_UP = 5
 

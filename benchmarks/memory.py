@@ -29,7 +29,7 @@ from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import MODELS, ModelConfig
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 
 EPOCHS = 3
 LATE: dict[str, dict[str, Any]] = {"polynormer": {"local_epochs": 1}}

@@ -27,7 +27,7 @@ from glognn.experiments.environment import machine, versions
 from glognn.experiments.run import build_model
 from glognn.graph.graph import Graph
 from glognn.metrics import accuracy
-from glognn.training.loop import train
+from glognn.training.driver import train
 from glognn.training.new_nodes import predict_new_nodes
 from glognn.training.predict import predict
 

@@ -22,10 +22,9 @@ from glognn.models.glognn import GloGNNPlusPlus
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train, train_batch
+from glognn.training.history import TrainingResult
 from glognn.training.predict import predict
-from glognn.training.together import train_together
-from glognn.training.track import TrainingResult
 from tests.conftest import COMMAND, ENVIRONMENT, make_data
 
 pytestmark = pytest.mark.gpu
@@ -67,11 +66,11 @@ def test_members_replayed_as_cuda_graphs_end_as_they_would_alone(name: str) -> N
             built.append(MODELS[name].model_class()(7, 3, 60, dropout=0.0))
         return built
 
-    together = train_together(models(), graph, splits=[0, 1, 2], configs=configs)
+    together = train_batch(models(), graph, splits=[0, 1, 2], configs=configs)
     for split, (model, config, found) in enumerate(zip(models(), configs, together, strict=True)):
         wanted = train(model, graph, split=split, config=replace(config, device="cpu"))
         assert isinstance(found, TrainingResult)
-        assert found.engine == "cuda graph"
+        assert found.engine == "captured"
         losses = [row["val_loss"] for row in found.curve]
         assert losses == pytest.approx([row["val_loss"] for row in wanted.curve], rel=1e-5)
 
@@ -88,12 +87,12 @@ def test_a_run_alone_is_replayed_and_ends_as_on_the_cpu(name: str) -> None:
         result = train(model, make_data(), config=config)
         engines[device], curves[device] = result.engine, [row["val_loss"] for row in result.curve]
     assert curves["cuda"] == pytest.approx(curves["cpu"], rel=1e-6)
-    assert engines["cuda"] == ("torch" if isinstance(model, FollowsEpochs) else "cuda graph")
+    assert engines["cuda"] == ("eager" if isinstance(model, FollowsEpochs) else "captured")
 
 
 def test_scores_that_are_computed_elsewhere_are_not_captured() -> None:
     config = TrainingConfig(epochs=5, device="cuda", metric="macro_f1", early_stopping="none")
-    assert train(GloGNNPlusPlus(7, 3, 60), make_data(), config=config).engine == "torch"
+    assert train(GloGNNPlusPlus(7, 3, 60), make_data(), config=config).engine == "eager"
 
 
 def test_members_on_a_gpu_drop_their_own_values() -> None:
@@ -102,7 +101,7 @@ def test_members_on_a_gpu_drop_their_own_values() -> None:
     models = [GloGNNPlusPlus(7, 3, 60, dropout=0.5) for _ in range(3)]
     for model in models[1:]:
         model.load_state_dict(models[0].state_dict())
-    found = train_together(models, graph, splits=[0, 0, 0], configs=[replace(config, seed=seed) for seed in (1, 2, 1)])
+    found = train_batch(models, graph, splits=[0, 0, 0], configs=[replace(config, seed=seed) for seed in (1, 2, 1)])
     first, second, third = ([row["train_loss"] for row in each.curve] for each in found if each is not None)
     assert first == pytest.approx(third, rel=1e-3)
     assert first != pytest.approx(second, rel=1e-3)

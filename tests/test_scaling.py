@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNNPlusPlus
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 
 def kib(field):
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from glognn.nn.global_homophily import GlobalHomophily
     from glognn.training.callbacks import Callback
     from glognn.training.config import TrainingConfig
-    from glognn.training.loop import train
+    from glognn.training.driver import train
+    from glognn.training.history import TrainingResult
     from glognn.training.new_nodes import predict_new_nodes
     from glognn.training.predict import predict
-    from glognn.training.track import TrainingResult
 
 _HOMES = {
     "ACMGCN": "glognn.models.acmgcn",
@@ -72,10 +72,10 @@ _HOMES = {
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
     "SGFormer": "glognn.models.sgformer",
-    "train": "glognn.training.loop",
+    "train": "glognn.training.driver",
     "TrainingConfig": "glognn.training.config",
     "TrainingError": "glognn.errors",
-    "TrainingResult": "glognn.training.track",
+    "TrainingResult": "glognn.training.history",
     "WRGAT": "glognn.models.wrgat",
     "write_npz": "glognn.data.npz",
 }

@@ -34,7 +34,7 @@ from glognn.report.card import model_card
 from glognn.storage import locked, write_json, write_text
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES
-from glognn.training.loop import train
+from glognn.training.driver import train
 from glognn.training.new_nodes import KnownNodes
 from glognn.training.predict import predict
 from glognn.training.threshold import check_threshold, choose_threshold

@@ -155,7 +155,7 @@ def test_ours_is_timed_in_the_training_loop(monkeypatch: pytest.MonkeyPatch) -> 
         seen.append((split, config.epochs, config.seed))
         return train(model, graph, split=split, config=config, callbacks=callbacks)
 
-    together = ours.train_together
+    together = ours.train_batch
     batches: list[tuple[list[int], set[int], list[int]]] = []
 
     def watched_batch(models, graph, *, splits, configs, **options):  # type: ignore[no-untyped-def]
@@ -163,7 +163,7 @@ def test_ours_is_timed_in_the_training_loop(monkeypatch: pytest.MonkeyPatch) -> 
         return together(models, graph, splits=splits, configs=configs, **options)
 
     monkeypatch.setattr(ours, "train", watched)
-    monkeypatch.setattr(ours, "train_together", watched_batch)
+    monkeypatch.setattr(ours, "train_batch", watched_batch)
     method = Ours(configuration("glognn", "pairs", BenchConfig()), Graph.from_data(make_data()), 0, CPU)
     assert method.seconds(4) > 0
     assert method.seconds_of_splits(3, 2) > 0  # the graph has two splits

@@ -13,7 +13,7 @@ from glognn.experiments.config import RunConfig, resolve
 from glognn.experiments.run import build_model
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
-from glognn.training.loop import train
+from glognn.training.driver import train
 from tests.conftest import make_data
 
 CPU = torch.device("cpu")

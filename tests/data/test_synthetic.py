@@ -14,7 +14,7 @@ from glognn.graph.homophily import edge_homophily
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.models.mlp import MLP
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 
 
 @pytest.fixture(scope="module")

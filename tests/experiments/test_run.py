@@ -14,7 +14,7 @@ from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig, read_config, resolve
 from glognn.experiments.folder import find_runs, load_model, read_report, start_runs
-from glognn.experiments.run import load_graph, run_split, run_splits
+from glognn.experiments.run import load_graph, run_splits
 from glognn.training.callbacks import Callback
 from tests.conftest import make_data
 
@@ -36,7 +36,7 @@ class Count(Callback):
 def test_a_run_folder_is_complete(config: RunConfig, tmp_path: Path) -> None:
     loaded = load_graph(config)
     folder = tmp_path / "run"
-    report = run_split(folder, config, 1, loaded)
+    report = run_splits(folder, config.for_split(1), loaded)
     assert sorted(path.name for path in folder.iterdir()) == [
         "DONE",
         "config.toml",
@@ -60,7 +60,7 @@ def test_a_run_folder_is_complete(config: RunConfig, tmp_path: Path) -> None:
 
 def test_the_saved_model_gives_the_reported_score(config: RunConfig, tmp_path: Path) -> None:
     loaded = load_graph(config)
-    report = run_split(tmp_path / "run", config, 0, loaded)
+    report = run_splits(tmp_path / "run", config.for_split(0), loaded)
     model = load_model(tmp_path / "run")
     with torch.no_grad():
         predicted = model.logits(model.prepare(loaded.graph)).argmax(1)
@@ -94,7 +94,7 @@ def test_nothing_finished_is_done_again(config: RunConfig, tmp_path: Path) -> No
 
 def test_the_same_configuration_gives_the_same_weights(config: RunConfig, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        run_split(tmp_path / name, config, 0, load_graph(config))
+        run_splits(tmp_path / name, config.for_split(0), load_graph(config))
     assert (tmp_path / "a/model.safetensors").read_bytes() == (tmp_path / "b/model.safetensors").read_bytes()
 
 
@@ -127,9 +127,9 @@ def test_a_changed_graph_is_refused_when_resuming(config: RunConfig, tmp_path: P
 
     [config] = resolve(["glognn"], None, {"checkpoint_interval": 0, "epochs": 9}, config.dataset, "0")
     with pytest.raises(KeyboardInterrupt):
-        run_split(tmp_path / "run", config, 0, load_graph(config), [Stop()])
+        run_splits(tmp_path / "run", config, load_graph(config), [Stop()])
     data = make_data(num_splits=3)
     data.x[0, 0] += 1
     write_npz(data, config.dataset)
     with pytest.raises(InputError, match="belongs to another graph"):
-        run_split(tmp_path / "run", config, 0, load_graph(config))
+        run_splits(tmp_path / "run", config, load_graph(config))

@@ -28,7 +28,7 @@ from glognn.experiments.search import (
 from glognn.experiments.spaces import find_space, spaces_of
 from glognn.models.configs import MODELS
 from glognn.report.study import plot_study
-from glognn.training import together
+from glognn.training import preflight
 from tests.conftest import ROOT
 from tests.program import Program
 
@@ -125,7 +125,7 @@ def test_trials_that_score_alike_are_drawn_without_importance(tmp_path: Path) ->
 
 
 def test_splits_train_one_by_one_where_memory_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(together.MEMORY, "cpu", 1)
+    monkeypatch.setitem(preflight.BATCH_BYTES, "cpu", 1)
     what = search(prune=False)
     open_folder(tmp_path, what)
     work(tmp_path, 2, together=2)

@@ -10,7 +10,7 @@ from glognn.explain.coefficients import coefficient_rows
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 from tests.conftest import make_data
 from tests.reference.dense import Problem, reachability
 

@@ -43,7 +43,7 @@ def test_grouping(kind: type[GloGNN], graph: Graph) -> None:
 def test_a_trained_model_groups_its_classes() -> None:
     from glognn.data.synthetic import pairs
     from glognn.training.config import TrainingConfig
-    from glognn.training.loop import train
+    from glognn.training.driver import train
 
     torch.manual_seed(0)
     graph = Graph.from_data(pairs(600))

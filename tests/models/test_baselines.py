@@ -25,7 +25,7 @@ from glognn.models.polynormer import Polynormer
 from glognn.models.sgformer import SGFormer
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 from glognn.training.predict import predict
 from tests.conftest import make_data
 from tests.reference import baselines as reference

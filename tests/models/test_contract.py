@@ -19,7 +19,7 @@ from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.models.configs import MODELS, ModelConfig
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 from tests.conftest import make_data
 
 CONFIGS = [pytest.param(config, id=name) for name, config in MODELS.items()]

@@ -13,7 +13,7 @@ from glognn.graph.sparse import SparseMatrix
 from glognn.models.configs import MODELS, ModelConfig
 from glognn.models.memory import Sizes, sparse_bytes
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 from tests.conftest import make_data
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {

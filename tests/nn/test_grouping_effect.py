@@ -13,7 +13,7 @@ from glognn.explain.coefficients import coefficient_rows
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
-from glognn.training.loop import train
+from glognn.training.driver import train
 from tests.conftest import REAL_DATA
 from tests.reference.dense import Problem, reachability
 

@@ -13,8 +13,8 @@ from glognn.models.configs import MODELS
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
-from glognn.training.track import TrainingResult
+from glognn.training.driver import train
+from glognn.training.history import TrainingResult
 
 
 class Interrupted(Exception):
@@ -45,7 +45,7 @@ def epochs_in(checkpoint: Checkpoint) -> int:
     if not checkpoint.path.exists():
         return 0
     values = load_tensors(checkpoint.path)[1]
-    return len((values if "curve" in values else values["tracks"][0])["curve"])
+    return len(values["histories"][0]["curve"])
 
 
 CASES = [(name, "adam", "best") for name in MODELS]

@@ -24,12 +24,11 @@ from glognn.metrics import METRICS, best_threshold
 from glognn.models.glognn import GloGNNPlusPlus
 from glognn.models.mlp import MLP
 from glognn.training.config import METRIC_NAMES, TrainingConfig
+from glognn.training.driver import train, train_batch
+from glognn.training.engines import NativeEngine
 from glognn.training.evaluation import class_weights
-from glognn.training.loop import train
-from glognn.training.native import NativeMembers
+from glognn.training.history import TrainingResult
 from glognn.training.predict import predict
-from glognn.training.together import train_together
-from glognn.training.track import TrainingResult
 
 CONFIG = TrainingConfig(
     epochs=40, dtype="float64", device="cpu", threads=1, class_weight="balanced", early_stopping="none"
@@ -64,7 +63,7 @@ def test_alone_and_together_end_alike_and_by_hand() -> None:
     graph = Graph.from_data(rare_data(), dtype=torch.float64)
     alone, together = [build(0), build(1)], [build(0), build(1)]
     wanted = [train(model, graph, split=split, config=CONFIG) for split, model in enumerate(alone)]
-    found = train_together(together, graph, splits=[0, 1], configs=[CONFIG] * 2)
+    found = train_batch(together, graph, splits=[0, 1], configs=[CONFIG] * 2)
     for one, other, a, b in zip(alone, together, wanted, found, strict=True):
         assert isinstance(b, TrainingResult)
         assert [row["train_loss"] for row in b.curve] == pytest.approx([row["train_loss"] for row in a.curve], rel=1e-6)
@@ -79,8 +78,8 @@ def test_alone_and_together_end_alike_and_by_hand() -> None:
 def test_compiled_code_leaves_weights_to_torch() -> None:
     graph = Graph.from_data(rare_data())
     result = train(build(0), graph, config=replace(CONFIG, dtype="float32", epochs=2))
-    assert result.engine == "torch"
-    assert not NativeMembers.supports(build(0).config, replace(CONFIG, dtype="float32"), graph)
+    assert result.engine == "eager"
+    assert not NativeEngine.supports(build(0).config, replace(CONFIG, dtype="float32"), graph)
 
 
 def test_balanced_classes_find_more_of_the_rare_one() -> None:

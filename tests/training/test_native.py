@@ -17,8 +17,8 @@ from glognn.models.configs import find_model
 from glognn.models.glognn import GloGNN
 from glognn.native import build, library
 from glognn.training.config import TrainingConfig
+from glognn.training.engines import NativeEngine
 from glognn.training.evaluation import Evaluation
-from glognn.training.native import NativeMembers
 from tests.conftest import make_data
 
 needs_library = pytest.mark.skipif(library.find_library() is None, reason="the native core is not built")
@@ -110,7 +110,7 @@ def test_equals_autograd_step_by_step(model: dict[str, Any], training: dict[str,
     first = make_model(prepared, **model)
     exact = Reference(prepared, first, config, 1, torch.float64)
     rounded = Reference(prepared, first, config, 1, torch.float32)
-    native = NativeMembers(prepared, [first], [config], [1])
+    native = NativeEngine(prepared, [first], [config], [1])
     assert difference(native.logits()[0], exact.logits()) < 1e-5
     for number in range(STEPS):
         loss = float(native.step()[0])
@@ -119,7 +119,7 @@ def test_equals_autograd_step_by_step(model: dict[str, Any], training: dict[str,
         assert abs(loss - expected) < 10 * usual + 2e-5 * (1 + number), number
     error, usual = (difference(found, exact.logits()) for found in (native.logits()[0], rounded.logits()))
     assert error < 10 * usual + 1e-4
-    state = native.state_dict(0)
+    state = native.state(0)
     assert set(state) == set(first.state_dict())
     for name, value in exact.model.state_dict().items():
         usual = difference(rounded.model.state_dict()[name], value)
@@ -133,14 +133,14 @@ def test_every_level_of_vector_instructions_gives_the_same_to_rounding(
 ) -> None:
     graph = make_graph(classes=5)
     models, configs, splits = batch(graph, coefficient="released")
-    expected = NativeMembers(graph, models, configs, splits)
+    expected = NativeEngine(graph, models, configs, splits)
     loaded = library._open(build.library_path(level)) if build.library_path(level).is_file() else None
     best = library.find_library()
     assert best is not None
     if loaded is None or best.glognn_level() < list(build.LEVELS).index(level):
         pytest.skip("not a level of this machine")
-    monkeypatch.setattr("glognn.training.native.find_library", lambda: loaded)
-    members = NativeMembers(graph, models, configs, splits)
+    monkeypatch.setattr("glognn.training.engines.native.find_library", lambda: loaded)
+    members = NativeEngine(graph, models, configs, splits)
     assert all(torch.equal(members.mask(index), expected.mask(index)) for index in range(len(models)))
     torch.testing.assert_close(advanced(members, 8), advanced(expected, 8), rtol=1e-4, atol=1e-5)
 
@@ -172,14 +172,14 @@ def batch(graph: Graph, count: int = 5, **settings: Any) -> tuple[list[GloGNN], 
     return models, configs, [seed % graph.num_splits for seed in range(count)]
 
 
-def advanced(members: NativeMembers, steps: int) -> Tensor:
+def advanced(members: NativeEngine, steps: int) -> Tensor:
     return torch.stack([members.step() for _ in range(steps)])
 
 
-def assert_same(members: NativeMembers, index: int, other: NativeMembers, place: int) -> None:
+def assert_same(members: NativeEngine, index: int, other: NativeEngine, place: int) -> None:
     assert torch.equal(members.logits()[index], other.logits()[place])
-    theirs = other.state_dict(place)
-    for name, value in members.state_dict(index).items():
+    theirs = other.state(place)
+    for name, value in members.state(index).items():
         assert torch.equal(value, theirs[name]), name
 
 
@@ -189,7 +189,7 @@ def test_dropout_equals_autograd_with_the_same_mask(dropout: float) -> None:
     graph = make_graph(classes=5)
     model = make_model(graph, dropout=dropout, coefficient="exact")
     reference = Reference(graph, model, TRAINING, 0, torch.float64)
-    members = NativeMembers(graph, [model], [TRAINING], [0])
+    members = NativeEngine(graph, [model], [TRAINING], [0])
     masks = []
     for _ in range(STEPS):
         masks.append(members.mask(0))
@@ -207,7 +207,7 @@ def test_losses_and_accuracies_are_those_of_the_plain_evaluation(classes: int) -
     graph = make_graph(classes=classes)
     splits = [0, 2, 2]
     models = [make_model(graph, seed) for seed in range(3)]
-    members = NativeMembers(graph, models, [TRAINING] * 3, splits)
+    members = NativeEngine(graph, models, [TRAINING] * 3, splits)
     for kept in ([0, 1, 2], [2, 0]):
         if len(kept) < len(members):
             members.keep(kept)
@@ -222,12 +222,12 @@ def test_losses_and_accuracies_are_those_of_the_plain_evaluation(classes: int) -
 def test_a_member_does_not_depend_on_the_others(classes: int) -> None:
     graph = make_graph(classes=classes)
     models, configs, splits = batch(graph, coefficient="released")
-    together = NativeMembers(graph, models, configs, splits)
-    threaded = NativeMembers(graph, models, configs, splits, threads=2)
+    together = NativeEngine(graph, models, configs, splits)
+    threaded = NativeEngine(graph, models, configs, splits, threads=2)
     losses = advanced(together, 8)
     assert torch.equal(losses, advanced(threaded, 8))
     for index in range(len(models)):
-        alone = NativeMembers(graph, [models[index]], [configs[index]], [splits[index]])
+        alone = NativeEngine(graph, [models[index]], [configs[index]], [splits[index]])
         assert torch.equal(advanced(alone, 8)[:, 0], losses[:, index])
         assert_same(alone, 0, together, index)
         assert_same(alone, 0, threaded, index)
@@ -239,7 +239,7 @@ def test_keep_snapshot_and_restore_go_on_to_the_bit(num_nodes: int) -> None:
     """Small graphs build the hidden values column by column, large ones row by row: both must."""
     graph = Graph.from_data(make_data(num_nodes=num_nodes, num_edges=3 * num_nodes, num_splits=4))
     models, configs, splits = batch(graph)
-    whole, cut = (NativeMembers(graph, models, configs, splits) for _ in range(2))
+    whole, cut = (NativeEngine(graph, models, configs, splits) for _ in range(2))
     advanced(whole, 4)
     advanced(cut, 4)
     saved = cut.snapshot()
@@ -248,13 +248,13 @@ def test_keep_snapshot_and_restore_go_on_to_the_bit(num_nodes: int) -> None:
     assert torch.equal(advanced(cut, 4), expected[:, [3, 0]])
     assert_same(cut, 0, whole, 3)
     assert_same(cut, 1, whole, 0)
-    fresh = NativeMembers(graph, models, configs, splits)
+    fresh = NativeEngine(graph, models, configs, splits)
     fresh.restore(saved)
     assert torch.equal(advanced(fresh, 4), expected)
     assert_same(fresh, 2, whole, 2)
     with pytest.raises(InputError, match="snapshot"):
         cut.restore(saved)
-    with pytest.raises(InputError, match="indices"):
+    with pytest.raises(InputError, match="members"):
         cut.keep([2])
 
 
@@ -265,7 +265,7 @@ def test_large_sparse_inputs_are_cut_into_blocks() -> None:
     data = make_data(num_nodes=2000, num_features=40, num_classes=4, num_edges=60_000)
     graph = Graph.from_data(data)
     model = make_model(graph, hidden_channels=64, alpha=0.5, gamma=0.3)
-    members = NativeMembers(graph, [model], [TRAINING], [0])
+    members = NativeEngine(graph, [model], [TRAINING], [0])
     exact = Reference(graph, model, TRAINING, 0, torch.float64)
     for _ in range(5):
         assert float(members.step()[0]) == pytest.approx(exact.step(), rel=1e-5)
@@ -276,10 +276,10 @@ def test_large_sparse_inputs_are_cut_into_blocks() -> None:
 def test_a_failed_solve_is_that_member_s_nan() -> None:
     graph = make_graph()
     models, configs, splits = batch(graph, 3)
-    alone = NativeMembers(graph, models[2:], configs[2:], splits[2:])
+    alone = NativeEngine(graph, models[2:], configs[2:], splits[2:])
     with torch.no_grad():
         models[1].encoder.tails[0][0].weight.fill_(float("inf"))
-    members = NativeMembers(graph, models, configs, splits)
+    members = NativeEngine(graph, models, configs, splits)
     losses = advanced(members, 3)
     assert bool(losses[:, 1].isnan().all())
     assert torch.equal(losses[:, 2], advanced(alone, 3)[:, 0])
@@ -290,21 +290,21 @@ def test_members_must_have_equal_shapes() -> None:
     graph = make_graph()
     models = [make_model(graph), make_model(graph, hidden_channels=8)]
     with pytest.raises(InputError, match="equal shapes"):
-        NativeMembers(graph, models, [TRAINING] * 2, [0, 1])
+        NativeEngine(graph, models, [TRAINING] * 2, [0, 1])
     with pytest.raises(InputError, match="one length"):
-        NativeMembers(graph, models, [TRAINING], [0, 1])
+        NativeEngine(graph, models, [TRAINING], [0, 1])
 
 
 @needs_library
 def test_what_is_supported() -> None:
     graph = make_graph()
     config = make_model(graph).config
-    assert NativeMembers.supports(config, TRAINING, graph)
+    assert NativeEngine.supports(config, TRAINING, graph)
     for settings in ({"fusion": "output"}, {"num_encoder_layers": 3}):
-        assert not NativeMembers.supports(make_model(graph, **settings).config, TRAINING, graph)
-    assert not NativeMembers.supports(config, TrainingConfig(dtype="float64"), graph)
-    assert not NativeMembers.supports(find_model("mlp")(), TRAINING, graph)
-    assert not NativeMembers.supports(config, TRAINING, make_graph(classes=17))
+        assert not NativeEngine.supports(make_model(graph, **settings).config, TRAINING, graph)
+    assert not NativeEngine.supports(config, TrainingConfig(dtype="float64"), graph)
+    assert not NativeEngine.supports(find_model("mlp")(), TRAINING, graph)
+    assert not NativeEngine.supports(config, TRAINING, make_graph(classes=17))
 
 
 def test_without_the_library_nothing_is_supported(
@@ -313,18 +313,18 @@ def test_without_the_library_nothing_is_supported(
     graph = make_graph()
     model = make_model(graph)
     monkeypatch.setenv(library.SWITCH, "0")
-    assert not NativeMembers.supports(model.config, TRAINING, graph)
+    assert not NativeEngine.supports(model.config, TRAINING, graph)
     with pytest.raises(InputError, match="must be built"):
-        NativeMembers(graph, [model], [TRAINING], [0])
+        NativeEngine(graph, [model], [TRAINING], [0])
     monkeypatch.delenv(library.SWITCH)
     monkeypatch.setattr(library, "library_path", lambda level: tmp_path / level)
     library._load.cache_clear()
     try:
         with caplog.at_level("INFO"):
-            assert not NativeMembers.supports(model.config, TRAINING, graph)
+            assert not NativeEngine.supports(model.config, TRAINING, graph)
             (tmp_path / "baseline").write_bytes(b"no library")
             library._load.cache_clear()
-            assert not NativeMembers.supports(model.config, TRAINING, graph)
+            assert not NativeEngine.supports(model.config, TRAINING, graph)
     finally:
         library._load.cache_clear()
     assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]

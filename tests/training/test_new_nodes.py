@@ -14,7 +14,7 @@ from glognn.graph.graph import Graph
 from glognn.models.configs import MODELS
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
 from glognn.training.new_nodes import KnownNodes, predict_new_nodes
 from glognn.training.predict import predict
 from tests.conftest import make_data

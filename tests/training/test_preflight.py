@@ -20,9 +20,8 @@ from glognn.models.mlp import MLP
 from glognn.training import preflight
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train, train_batch
 from glognn.training.preflight import Need, check_memory, free_memory, sizes_of
-from glognn.training.together import train_together
 from tests.conftest import make_data
 
 CONFIG = TrainingConfig(epochs=12, early_stopping="none", threads=1)
@@ -88,7 +87,7 @@ def test_nothing_is_computed_when_refused(machine: Path, data: Data, monkeypatch
     with pytest.raises(InputError, match="MLP does not fit"):
         train(model, data, config=CONFIG)
     with pytest.raises(InputError, match="MLP, 2 at a time, does not fit"):
-        train_together([model, MLP(7, 3)], Graph.from_data(data), splits=[0, 1], configs=[CONFIG] * 2)
+        train_batch([model, MLP(7, 3)], Graph.from_data(data), splits=[0, 1], configs=[CONFIG] * 2)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     monkeypatch.setenv("GLOGNN_MEMORY_CHECK", "0")
     assert train(model, data, config=CONFIG).last.epoch == 12
@@ -147,7 +146,7 @@ def test_running_out_of_memory_is_explained_and_the_checkpoint_stays(
         MemoryExhaustedError, match=r"Memory ran out on this machine in training MLP, .* The last checkpoint is kept\."
     ):
         train(model, data, config=CONFIG, checkpoint=checkpoint)
-    assert len(load_tensors(checkpoint.path)[1]["curve"]) == 4
+    assert len(load_tensors(checkpoint.path)[1]["histories"][0]["curve"]) == 4
     assert issubclass(MemoryExhaustedError, TrainingError)
 
 

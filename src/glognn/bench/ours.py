@@ -17,20 +17,18 @@ from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.training.callbacks import Callback
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train, train_batch
 from glognn.training.preflight import check_memory
-from glognn.training.together import Watcher, train_together
 
 
-class _Clock(Callback, Watcher):
+class _Clock(Callback):
     """Notes when each epoch ended, of one model or of a batch. Scores were read by then, so a GPU is done too."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
 
-    def on_epoch_end(self, *what: Any) -> Any:
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
         self.ends.append(time.perf_counter())
-        return ()
 
     def seconds(self) -> float:
         """Of one epoch after the warm-up, on average."""
@@ -60,12 +58,12 @@ def time_splits(config: RunConfig, graph: Graph, splits: Sequence[int], epochs: 
     seeds = [config.training.seed + number for number in range(len(splits))]
     seeded = [replace(config, training=replace(config.training, seed=seed)) for seed in seeds]
     clock = _Clock()
-    train_together(
+    train_batch(
         initial_models(seeded, graph),
         graph,
         splits=splits,
         configs=[_timed(each.training, epochs) for each in seeded],
-        watcher=clock,
+        callbacks=[clock],
         with_weights=False,
     )
     return clock.seconds() / len(splits)

@@ -72,8 +72,8 @@ class TrainingProgress(Callback):
         self._progress.stop()
 
     def on_train_begin(self, info: dict[str, Any]) -> None:
-        split = info["split"]
-        self._title = f"{info['model']}, {split if isinstance(split, str) else f'split {split}'}"
+        which = f"split {info['split']}" if info["members"] == 1 else f"{info['members']} splits together"
+        self._title = f"{info['model']}, {which}"
         self._metric = info["metric"]
         self._progress.reset(
             self._epochs,

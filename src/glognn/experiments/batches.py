@@ -1,8 +1,9 @@
-"""Which runs of a plan are trained together, as one batch. Imports no torch.
+"""Which runs of a plan are trained as one batch. Imports no torch.
 
 Runs that differ in seed and split alone share a batch. While it is under way, ``together/<name>.json`` beside them
-lists its members and ``together/<name>.safetensors`` is its checkpoint: a batch that was interrupted goes on with the
-same members, and so with the same bits.
+lists its members and ``together/<name>.safetensors`` is its checkpoint; a run that is a batch by itself has its
+checkpoint in its own folder. What was interrupted goes on with the same members, and so with the same bits, however the
+command that goes on with it would have batched them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from glognn.experiments.layout import CHECKPOINT
 from glognn.experiments.plan import Job
 from glognn.storage import write_json
 
@@ -22,7 +24,7 @@ MOST_MEMBERS = 60
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs of equal settings, by seed and split, below one folder."""
+    """Runs of equal settings, by seed and split, below one folder; one run is a batch, too."""
 
     group: Path
     jobs: tuple[Job, ...]
@@ -41,10 +43,11 @@ class Batch:
 
     @property
     def checkpoint(self) -> Path:
-        return self.listing.with_suffix(".safetensors")
+        return self.jobs[0].folder / CHECKPOINT if len(self.jobs) == 1 else self.listing.with_suffix(".safetensors")
 
     def begin(self) -> None:
-        write_json(self.listing, {"members": self.names})
+        if len(self.jobs) > 1:
+            write_json(self.listing, {"members": self.names})
 
     def end(self) -> None:
         self.checkpoint.unlink(missing_ok=True)
@@ -58,25 +61,36 @@ class Batch:
         return self if self.checkpoint.exists() else Batch(self.group, left)
 
 
-def make_batches(jobs: Iterable[Job], workers: int = 1) -> list[Batch]:
-    """Runs that are not done, in batches: interrupted ones as they were, others anew, enough for all workers."""
+def make_batches(
+    jobs: Iterable[Job], workers: int = 1, *, group: Path | None = None, together: bool = True
+) -> list[Batch]:
+    """Runs that are not done: interrupted ones as they were, others anew, in batches enough for all workers.
+
+    Args:
+        jobs: Runs, done or not.
+        workers: Processes that share them.
+        group: The folder they lie in, where it is one; else runs of equal settings share the folder above their seeds.
+        together: Whether new batches have several members.
+    """
     groups: dict[Path, list[Job]] = {}
     for job in jobs:
-        groups.setdefault(job.folder.parent.parent, []).append(job)
+        groups.setdefault(job.folder.parent.parent if group is None else group, []).append(job)
     batches: list[Batch] = []
-    for group, members in groups.items():
-        found = interrupted(group, members)
-        batches += found
-        taken = {job.folder for batch in found for job in batch.jobs}
-        fresh = [job for job in members if not job.done and job.folder not in taken]
+    for place, members in groups.items():
+        left = [job for job in members if not job.done]
+        begun = _interrupted(place, members)
+        begun += [Batch(place, (job,)) for job in left if (job.folder / CHECKPOINT).exists()]
+        taken = {job.folder for batch in begun for job in batch.jobs}
+        fresh = [job for job in left if job.folder not in taken]
         share = -(-len(members) // max(1, -(-workers // len(groups))))
-        size = min(MOST_MEMBERS, share)
-        batches += [Batch(group, tuple(fresh[start : start + size])) for start in range(0, len(fresh), size)]
+        size = min(MOST_MEMBERS, share) if together else 1
+        batches += begun
+        batches += [Batch(place, tuple(fresh[start : start + size])) for start in range(0, len(fresh), size)]
     return batches
 
 
-def interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
-    """Batches of these runs that can go on from a checkpoint."""
+def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
+    """Batches of several of these runs that can go on from a checkpoint."""
     by_name = {job.folder.relative_to(group).as_posix(): job for job in jobs}
     found = []
     for path in sorted((group / "together").glob("*.json")):

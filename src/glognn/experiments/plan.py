@@ -31,7 +31,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 """Names of plans for a model with some settings held: the model and those settings."""
 DOES_NOT_FIT = "does not fit"
 """In a table, for runs that memory is too small for: an answer, not a failure."""
-INDIFFERENT = ("seed", "device", "threads", "checkpoint_interval")
+INDIFFERENT = ("seed", "device", "threads", "engine", "checkpoint_interval")
 """Training settings that are no part of the hash: in the path already, or without influence on the outcome."""
 
 

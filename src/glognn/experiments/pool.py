@@ -57,11 +57,10 @@ def run_jobs(
         mirror: Folder of published files.
         together: Train runs that differ in seed and split alone as one batch; else one after another.
     """
-    waiting = [job for job in jobs if not job.done]
-    tasks = make_batches(jobs, workers) if together else [Batch(job.folder.parent, (job,)) for job in waiting]
+    tasks = make_batches(jobs, workers, together=together)
     if workers == 1:
         for task in tasks:
-            yield from _run(task, mirror, together)
+            yield from _run(task, mirror)
         return
     context = multiprocessing.get_context("spawn")
     first = (os.getpid(), *memory_share(workers))
@@ -71,7 +70,7 @@ def run_jobs(
         try:
             while True:
                 for task in remaining:
-                    pending.add(pool.submit(_run, task, mirror, together))
+                    pending.add(pool.submit(_run, task, mirror))
                     if len(pending) >= 2 * workers:
                         break
                 if not pending:
@@ -155,9 +154,9 @@ def _load(config: RunConfig, mirror: Path | None) -> LoadedGraph:
     return _graph[key]
 
 
-def _run(batch: Batch, mirror: Path | None, together: bool) -> list[Outcome]:
-    """Do a batch, or the one run that it holds; how each of its runs that were not done before ended."""
-    from glognn.experiments.run import run_batch, run_split
+def _run(batch: Batch, mirror: Path | None) -> list[Outcome]:
+    """Do a batch; how each of its runs that were not done before ended."""
+    from glognn.experiments.run import run_batch
     from glognn.training.preflight import ran_out
 
     started = time.perf_counter()
@@ -169,9 +168,7 @@ def _run(batch: Batch, mirror: Path | None, together: bool) -> list[Outcome]:
         with ExitStack() as stack:
             for folder in sorted(job.folder for job in batch.jobs):
                 stack.enter_context(locked(folder))
-            if not together:
-                run_split(batch.jobs[0].folder, batch.jobs[0].config, batch.jobs[0].split, loaded)
-            elif (left := batch.pending()) is not None:
+            if (left := batch.pending()) is not None:
                 errors = run_batch(left, loaded)
     except (GloGNNError, MemoryError, RuntimeError) as error:
         fits = not (isinstance(error, TooLargeError | MemoryExhaustedError) or ran_out(error))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from glognn.errors import TrainingError
-from glognn.training.together import Outcome, Watcher
-from glognn.training.track import Track
+from glognn.training.driver import Ending
+from glognn.training.history import History
 
 if TYPE_CHECKING:
     import optuna
@@ -19,7 +19,7 @@ JUDGED_EVERY = 25
 LATER = 1_000_000
 
 
-class Pruning(Watcher):
+class Pruning:
     """Takes down the best validation score of every split of every trial, and gives up trials that fall behind.
 
     Member ``t * splits + s`` is split s of trial t. Members may train in several batches, one after another: a trial is
@@ -44,23 +44,24 @@ class Pruning(Watcher):
         members = range(place * self.splits, (place + 1) * self.splits)
         return [self._best[member] for member in members if member in self._best]
 
-    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+    def judge(self, epoch: int, going: Mapping[int, History]) -> list[int]:
+        """The members of the batch whose trials are given up; see :data:`~glognn.training.driver.Judge`."""
         if epoch % JUDGED_EVERY:
-            return ()
-        going = [self._batch[place] for place in alive]
-        for member, track in zip(going, tracks, strict=True):
-            self._best[member] = 0.0 if track.best is None else track.best.val
-        for trial in sorted({member // self.splits for member in going}):
+            return []
+        for place, history in going.items():
+            self._best[self._batch[place]] = 0.0 if history.best is None else history.best.val
+        for trial in sorted({self._batch[place] // self.splits for place in going}):
             # Later batches count as later steps, so that trials are compared at the same stage.
             self.trials[trial].report(statistics.fmean(self.validation(trial)), epoch + LATER * (self._batches - 1))
             if self.trials[trial].should_prune():
                 self.pruned.add(trial)
-        return [place for place in alive if self._batch[place] // self.splits in self.pruned]
+        return [place for place in going if self._batch[place] // self.splits in self.pruned]
 
-    def on_member_end(self, member: int, outcome: Outcome) -> None:
-        member = self._batch[member]
-        if isinstance(outcome, TrainingError):
-            self.trials[member // self.splits].set_user_attr("diverged", True)
-            self._best[member] = 0.0
-        else:
-            self._best[member] = outcome.best.val
+    def end(self, endings: Sequence[Ending | None]) -> None:
+        """What the members of the batch came to; those that were given up keep the score they had then."""
+        for member, ending in zip(self._batch, endings, strict=True):
+            if isinstance(ending, TrainingError):
+                self.trials[member // self.splits].set_user_attr("diverged", True)
+                self._best[member] = 0.0
+            elif ending is not None:
+                self._best[member] = ending.best.val

@@ -22,8 +22,8 @@ from torch_geometric.data import Data
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
-from glognn.errors import MemoryExhaustedError, TrainingError
-from glognn.experiments.batches import Batch, interrupted
+from glognn.errors import TrainingError
+from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
 from glognn.experiments.folder import Report, read_report, save_model
@@ -33,14 +33,13 @@ from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.models.base import NodeModel
 from glognn.storage import write_json, write_text
-from glognn.training.callbacks import Callback, describe
+from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import DTYPES, resolve_device
-from glognn.training.loop import train
-from glognn.training.preflight import check_memory
+from glognn.training.driver import train_batch
+from glognn.training.history import TrainingResult
+from glognn.training.preflight import check_memory, members_at_once
 from glognn.training.threshold import check_threshold, choose_threshold
-from glognn.training.together import Outcome, Watcher, members_at_once, train_together
-from glognn.training.track import Track, TrainingResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,46 +92,8 @@ def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
         return config.model.model_class().for_graph(graph, config.model)
 
 
-def run_split(
-    folder: Path, config: RunConfig, split: int, loaded: LoadedGraph, callbacks: Iterable[Callback] = ()
-) -> Report:
-    """Train on one split, or go on with it, or just read the report when it is done."""
-    if (folder / DONE).exists():
-        return read_report(folder)
-    config = config.for_split(split)
-    graph = loaded.graph
-    graph.check_trainable(split)
-    check_threshold(graph, config.training)
-    device = resolve_device(config.training.device)
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-    write_text(folder / CONFIG, config.to_toml(folder))
-    model = build_model(config, graph)
-    checkpoint = Checkpoint(
-        folder / CHECKPOINT,
-        interval=config.training.checkpoint_interval,
-        identity=_identity(config, loaded),
-    )
-    result = train(model, graph, split=split, config=config.training, callbacks=callbacks, checkpoint=checkpoint)
-    report = _split_report(config, split, loaded, model, result, device)
-    _write_run(folder, report, model, result)
-    _close(folder)
-    return report
-
-
-def _write_run(folder: Path, report: Report, model: NodeModel[Any], result: TrainingResult) -> None:
-    save_model(folder / MODEL, model)
-    write_text(folder / CURVE, _curve_csv(result.curve))
-    write_json(folder / REPORT, report)
-
-
-def _close(folder: Path) -> None:
-    write_text(folder / DONE, "")
-    shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
-
-
-class _Recorder(Watcher):
-    """Writes the folder of each member of a batch as it ends, and tells callbacks of the batch as of one run."""
+class _Recorder(Callback):
+    """Writes the folder of each run of a batch as it ends, and closes it when no checkpoint needs it any more."""
 
     def __init__(
         self,
@@ -140,45 +101,24 @@ class _Recorder(Watcher):
         models: list[NodeModel[Any]],
         loaded: LoadedGraph,
         device: torch.device,
-        callbacks: Iterable[Callback],
         on_run_end: Callable[[Report], None],
     ) -> None:
         self.batch, self.models, self.loaded, self.device = batch, models, loaded, device
-        self.callbacks = list(callbacks)
         self.on_run_end = on_run_end
-        self.errors: dict[Path, str] = {}
 
-    def on_begin(self, start_epoch: int, finished: Sequence[int]) -> None:
-        training = self.batch.jobs[0].config.training
-        info = describe(self.models[0], training, self.batch.jobs[0].split, start_epoch, self.device)
-        for callback in self.callbacks:
-            callback.on_train_begin(info | {"split": f"{len(self.batch.jobs)} splits together"})
-        self.on_saved(finished)
-
-    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
-        if self.callbacks and tracks:
-            rows = [track.curve[-1] for track in tracks]
-            means = {name: statistics.fmean(row[name] for row in rows) for name in rows[0]}
-            for callback in self.callbacks:
-                callback.on_epoch_end(means | {"seconds": sum(row["seconds"] for row in rows)})
-        return ()
-
-    def on_member_end(self, member: int, outcome: Outcome) -> None:
-        job, model = self.batch.jobs[member], self.models[member]
-        if isinstance(outcome, TrainingError):
-            self.errors[job.folder] = _failed(job, outcome)
-            return
-        write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
-        report = _split_report(
-            job.config, job.split, self.loaded, model, outcome, self.device, together=len(self.batch.jobs)
-        )
-        _write_run(job.folder, report, model, outcome)
+    def on_train_end(self, result: TrainingResult) -> None:
+        job, model = self.batch.jobs[result.member], self.models[result.member]
+        report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
+        save_model(job.folder / MODEL, model)
+        write_text(job.folder / CURVE, _curve_csv(result.curve))
+        write_json(job.folder / REPORT, report)
 
     def on_saved(self, members: Sequence[int]) -> None:
         for member in members:
             folder = self.batch.jobs[member].folder
             if (folder / REPORT).exists() and not (folder / DONE).exists():
-                _close(folder)
+                write_text(folder / DONE, "")
+                shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
                 self.on_run_end(read_report(folder))
 
 
@@ -188,56 +128,46 @@ def run_batch(
     callbacks: Iterable[Callback] = (),
     on_run_end: Callable[[Report], None] = lambda report: None,
 ) -> dict[Path, str]:
-    """Train the runs of a batch together, or go on with it; errors by the folder of the run they ended.
+    """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
-    A graph too large for several models at once is trained on one by one.
+    A batch too large for the memory there is is trained in parts.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
-    device = resolve_device(config.training.device)
-    begun = batch.checkpoint.exists()
-    most = len(batch.jobs) if begun else members_at_once(config.model, graph, config.training)
-    if most == 1 and not begun:
-        return _run_alone(batch, loaded, callbacks, on_run_end)
+    whole = len(batch.jobs) == 1 or batch.checkpoint.exists()
+    most = len(batch.jobs) if whole else members_at_once(config.model, graph, config.training)
     if most < len(batch.jobs):
         parts = [Batch(batch.group, batch.jobs[start : start + most]) for start in range(0, len(batch.jobs), most)]
         found = [run_batch(part, loaded, callbacks, on_run_end) for part in parts]
         return {folder: error for errors in found for folder, error in errors.items()}
+    for job in batch.jobs:
+        graph.check_trainable(job.split)
+    device = resolve_device(config.training.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
+    for job in batch.jobs:
+        write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
     models = initial_models([job.config for job in batch.jobs], graph)
     batch.begin()
-    identity = hashlib.sha256("".join(_identity(job.config, loaded) for job in batch.jobs).encode()).hexdigest()
-    recorder = _Recorder(batch, models, loaded, device, callbacks, on_run_end)
-    train_together(
+    identity = [_identity(job.config, loaded) for job in batch.jobs]
+    endings = train_batch(
         models,
         graph,
         splits=[job.split for job in batch.jobs],
         configs=[job.config.training for job in batch.jobs],
-        watcher=recorder,
-        checkpoint=Checkpoint(batch.checkpoint, interval=config.training.checkpoint_interval, identity=identity),
+        callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
+        checkpoint=Checkpoint(
+            batch.checkpoint,
+            interval=config.training.checkpoint_interval,
+            identity=hashlib.sha256("".join(identity).encode()).hexdigest(),
+        ),
     )
     batch.end()
-    return recorder.errors
-
-
-def _run_alone(
-    batch: Batch, loaded: LoadedGraph, callbacks: Iterable[Callback], on_run_end: Callable[[Report], None]
-) -> dict[Path, str]:
-    """The runs of a batch one by one; as :func:`run_batch`."""
-    errors = {}
-    for job in batch.jobs:
-        try:
-            on_run_end(run_split(job.folder, job.config, job.split, loaded, callbacks))
-        except MemoryExhaustedError:
-            raise
-        except TrainingError as error:
-            errors[job.folder] = _failed(job, error)
-    return errors
-
-
-def _failed(job: Job, error: TrainingError) -> str:
-    return f"Split {job.split}, seed {job.seed}: {error}"
+    return {
+        job.folder: f"Split {job.split}, seed {job.seed}: {ending}"
+        for job, ending in zip(batch.jobs, endings, strict=True)
+        if isinstance(ending, TrainingError)
+    }
 
 
 def initial_models(configs: list[RunConfig], graph: Graph) -> list[NodeModel[Any]]:
@@ -257,32 +187,28 @@ def run_splits(
     config: RunConfig,
     loaded: LoadedGraph,
     callbacks: Iterable[Callback] = (),
-    on_split_end: Callable[[Report], None] | None = None,
+    on_split_end: Callable[[Report], None] = lambda report: None,
 ) -> Report:
-    """Train on every split of a configuration; one split makes a plain run folder, several a parent of them.
+    """Train on every split of a configuration, or go on with it; what is done is only read.
 
-    Several splits train together. Callbacks are then told of the batch as of one run: the split is their number, scores
-    and losses are means over the splits still training.
+    One split makes a plain run folder, several a parent of them, trained as one batch.
     """
     splits = parse_splits(config.splits, loaded.graph.num_splits)
-    told = on_split_end or (lambda report: None)
-    if len(splits) == 1:
-        report = run_split(folder, config, splits[0], loaded, callbacks)
-        told(report)
-        return report
-    write_text(folder / CONFIG, config.to_toml(folder))
+    places = [folder] if len(splits) == 1 else [folder / f"split-{split}" for split in splits]
+    if len(splits) > 1:
+        write_text(folder / CONFIG, config.to_toml(folder))
     jobs = [
-        Job(folder / f"split-{split}", config.for_split(split), split, config.model.name, "given") for split in splits
+        Job(place, config.for_split(split), split, config.model.name, "given")
+        for place, split in zip(places, splits, strict=True)
     ]
     for job in jobs:
-        if job.done or (job.folder / CHECKPOINT).exists():  # the latter was begun alone
-            told(run_split(job.folder, job.config, job.split, loaded, callbacks))
-    batches = interrupted(folder, jobs)
-    taken = {job.folder for batch in batches for job in batch.jobs}
-    fresh = tuple(job for job in jobs if not job.done and job.folder not in taken)
-    for batch in [*batches, *([Batch(folder, fresh)] if fresh else [])]:
-        for error in run_batch(batch, loaded, callbacks, told).values():
+        if job.done:
+            on_split_end(read_report(job.folder))
+    for batch in make_batches(jobs, group=folder):
+        for error in run_batch(batch, loaded, callbacks, on_split_end).values():
             raise TrainingError(error)
+    if len(jobs) == 1:
+        return read_report(folder)
     summary = summarize(config, [read_report(job.folder) for job in jobs])
     write_json(folder / REPORT, summary)
     write_text(folder / DONE, "")
@@ -318,27 +244,28 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
 
 
 def _split_report(
-    config: RunConfig,
-    split: int,
+    job: Job,
     loaded: LoadedGraph,
     model: NodeModel[Any],
     result: TrainingResult,
     device: torch.device,
-    together: int = 1,
+    batch_size: int,
 ) -> Report:
+    config = job.config
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "run",
         "config": config.tables(),
-        "split": split,
+        "split": job.split,
         "metric": config.training.metric,
         "selection": config.training.selection,
         "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
-        "threshold": choose_threshold(model, loaded.graph, split, config.training),
+        "threshold": choose_threshold(model, loaded.graph, job.split, config.training),
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
-        "trained_together": together,
+        "trained_together": batch_size,
         "engine": result.engine,
+        "engine_reason": result.engine_reason,
         "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_memory_mib": peak_memory_mib(device),
         "data": loaded.facts,

@@ -314,7 +314,8 @@ def _do(
 
     from glognn.experiments.pruning import Pruning
     from glognn.experiments.run import initial_models
-    from glognn.training.together import SHARED, members_at_once, train_together
+    from glognn.training.driver import SHARED, train_batch
+    from glognn.training.preflight import members_at_once
 
     groups: dict[object, list[tuple[optuna.Trial, RunConfig]]] = {}
     for trial, config in taken:
@@ -323,25 +324,26 @@ def _do(
     for group in groups.values():
         graph = graphs[group[0][1].graph]
         splits = parse_splits(search.splits, graph.num_splits)
-        watcher = Pruning([trial for trial, _ in group], len(splits))
+        pruning = Pruning([trial for trial, _ in group], len(splits))
         members = [(config, split) for _, config in group for split in splits]
         most = members_at_once(group[0][1].model, graph, group[0][1].training)
         start = 0
         try:
             while start < len(members):
                 stop = min(start + most, len(members))
-                part = [k for k in range(start, stop) if k // len(splits) not in watcher.pruned]
-                watcher.begin(part)
+                part = [k for k in range(start, stop) if k // len(splits) not in pruning.pruned]
+                pruning.begin(part)
                 try:
                     if part:
-                        train_together(
+                        endings = train_batch(
                             initial_models([members[k][0] for k in part], graph),
                             graph,
                             splits=[members[k][1] for k in part],
                             configs=[members[k][0].training for k in part],
-                            watcher=watcher,
+                            judge=pruning.judge,
                             with_weights=False,
                         )
+                        pruning.end(endings)
                 except MemoryExhaustedError:  # others may use the memory too: fewer at a time may fit
                     if most == 1:
                         raise
@@ -354,11 +356,11 @@ def _do(
                 study.tell(trial, state=TrialState.PRUNED)
             continue
         for place, (trial, _) in enumerate(group):
-            trial.set_user_attr("validation", watcher.validation(place))
-            if place in watcher.pruned:
+            trial.set_user_attr("validation", pruning.validation(place))
+            if place in pruning.pruned:
                 study.tell(trial, state=TrialState.PRUNED)
             else:
-                study.tell(trial, statistics.fmean(watcher.validation(place)))
+                study.tell(trial, statistics.fmean(pruning.validation(place)))
 
 
 def chosen_settings(search: Search, trial: optuna.trial.FrozenTrial) -> dict[str, Any]:

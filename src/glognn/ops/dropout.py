@@ -109,9 +109,9 @@ class _MemberDropout(torch.autograd.Function):
 
 
 class MemberDropout(TorchFunctionMode):
-    """Within this context and ``vmap``, every ``F.dropout`` draws from the members' streams.
+    """Within this context every ``F.dropout`` draws from the members' streams: under ``vmap``, or of one member alone.
 
-    The probability may be a number, or a tensor with one for each member.
+    The probability may be a number, or under ``vmap`` a tensor with one for each member.
     """
 
     def __init__(self, streams: Streams) -> None:
@@ -129,7 +129,8 @@ class MemberDropout(TorchFunctionMode):
     def _dropout(self, input: Tensor, p: float | Tensor = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not training or (isinstance(p, float) and p == 0):
             return input
-        assert self.zero is not None
+        if self.zero is None:
+            return input * self.streams.factors(input.shape, torch.tensor([p]), input.dtype)[0]
         probability = self.zero + p
         dropped: Tensor = _MemberDropout.apply(input, probability, self.streams)  # type: ignore[no-untyped-call]
         return dropped

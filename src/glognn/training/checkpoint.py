@@ -17,15 +17,11 @@ from glognn.storage import write_atomically
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Tensors by name and JSON values: the state after one epoch."""
+    """Tensors by name and JSON values: the state after one epoch, and the engine whose tensors they are."""
 
     tensors: dict[str, Tensor]
     values: dict[str, Any]
-
-    def part(self, prefix: str) -> dict[str, Tensor]:
-        """The tensors whose names begin with ``prefix/``, without it."""
-        start = f"{prefix}/"
-        return {name.removeprefix(start): t for name, t in self.tensors.items() if name.startswith(start)}
+    engine: str
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
@@ -69,11 +65,16 @@ class Checkpoint:
         self.interval = interval
         self.identity = identity
 
-    def save(self, snapshot: Snapshot, engine: str) -> None:
-        save_tensors(self.path, snapshot.tensors, snapshot.values | {"identity": self.identity, "engine": engine})
+    def due(self, seconds: float) -> bool:
+        """Whether to write, so many seconds after the last time."""
+        return seconds >= self.interval
 
-    def load(self, engine: str) -> Snapshot | None:
-        """The latest snapshot, or ``None`` when there is none yet; ``engine`` is what it must have been made by."""
+    def save(self, snapshot: Snapshot) -> None:
+        values = snapshot.values | {"identity": self.identity, "engine": snapshot.engine}
+        save_tensors(self.path, snapshot.tensors, values)
+
+    def load(self) -> Snapshot | None:
+        """The latest snapshot, or ``None`` when there is none yet."""
         if not self.path.exists():
             return None
         tensors, values = load_tensors(self.path)
@@ -82,9 +83,4 @@ class Checkpoint:
                 f"The checkpoint '{self.path}' belongs to another graph, settings or package version: "
                 "start again in a new folder."
             )
-        if values.get("engine") != engine:
-            raise InputError(
-                f"The checkpoint '{self.path}' was made by the engine '{values.get('engine')}', but '{engine}' is used "
-                "now: go on with the device, installation and GLOGNN_NATIVE it was begun with, or in a new folder."
-            )
-        return Snapshot(tensors, values)
+        return Snapshot(tensors, values, values["engine"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from glognn.settings import Settings, choice, integer, real
 
+ENGINE_NAMES = ("eager", "stacked", "captured", "native")
 METRIC_NAMES = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
 
 
@@ -49,6 +50,12 @@ class TrainingConfig(Settings):
     device: str = choice("auto", "Where to train; 'auto' takes a CUDA GPU when there is one.", ("auto", "cpu", "cuda"))
     threads: int = integer(
         0, "CPU threads; 0 leaves it to torch. Equal bits need an equal number of threads.", low=0, high=1024
+    )
+    engine: str = choice(
+        "auto",
+        "What computes an epoch: 'native' (compiled code on a CPU), 'captured' (CUDA graphs), 'stacked' (many models "
+        "as one), 'eager' (plain PyTorch, one model); 'auto' takes the fastest that can.",
+        ("auto", *ENGINE_NAMES),
     )
     checkpoint_interval: float = real(
         30.0, "Seconds between checkpoints of a run folder; 0 writes one after every epoch.", low=0

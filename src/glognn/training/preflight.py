@@ -29,6 +29,8 @@ _SYSTEM = Path("/")
 _EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
 _MATTERING = ("hidden_channels", "num_layers", "num_rounds", "num_hops", "heads", "num_rings")
 """Settings that decide how much is needed, where a model has them."""
+BATCH_BYTES = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
+"""What models that train as one batch may take."""
 
 
 @dataclass
@@ -109,6 +111,23 @@ def check_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, mem
                 f"{_parts(need) if what == 'training' else ''}, and {_gib(free)} are free {_where(place)}. "
                 f"{_advice(model, members, place, hopeless=hopeless)} {SWITCH}=0 tries it all the same."
             )
+
+
+def members_at_once(model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
+    """How many models with these settings may train as one batch now; 1 means that they had better train alone."""
+    from glognn.training.devices import resolve_device
+
+    device = resolve_device(training.device)
+    budget, free = BATCH_BYTES[device.type], free_memory(device)
+    return members_within(budget if free is None else min(budget, free), model, graph, training)
+
+
+def members_within(budget: int, model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
+    """How many fit so many bytes; at least 1."""
+    from glognn.training.devices import DTYPES
+
+    two = Need.of(model, sizes_of(graph), members=2, value_bytes=DTYPES[training.dtype].itemsize)
+    return max(1, 2 * (budget - two.inputs) // (two.weights + two.activations))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,14 @@ from glognn.models.configs import MLPConfig
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.native.library import find_library
 from glognn.ops.dropout import Streams
+from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES
-from glognn.training.loop import train
-from glognn.training.members import Members
-from glognn.training.native import NativeMembers
-from glognn.training.together import MEMORY, Outcome, Watcher, members_at_once, train_together
-from glognn.training.track import Track, TrainingResult
+from glognn.training.driver import Ending, train, train_batch
+from glognn.training.engines import Engine, NativeEngine, StackedEngine
+from glognn.training.history import History, TrainingResult
+from glognn.training.preflight import BATCH_BYTES, members_at_once
 from tests.conftest import make_data
 
 CONFIG = TrainingConfig(epochs=25, dtype="float64", threads=1, device="cpu", early_stopping="none", selection="last")
@@ -49,9 +49,9 @@ def weights(model: torch.nn.Module) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-def result(outcome: Outcome | None) -> TrainingResult:
-    assert isinstance(outcome, TrainingResult)
-    return outcome
+def result(ending: Ending | None) -> TrainingResult:
+    assert isinstance(ending, TrainingResult)
+    return ending
 
 
 @pytest.mark.parametrize("coefficient", ["exact", "released"])
@@ -74,7 +74,7 @@ def test_members_end_as_they_would_alone(graph: Graph, coefficient: str, fusion:
     alone = models()
     wanted = [train(m, graph, split=k, config=c) for k, (m, c) in enumerate(zip(alone, configs, strict=True))]
     together = models()
-    found = train_together(together, graph, splits=[0, 1, 2], configs=configs)
+    found = train_batch(together, graph, splits=[0, 1, 2], configs=configs)
     for one, other, a, b in zip(alone, together, wanted, map(result, found), strict=True):
         torch.testing.assert_close(weights(other), weights(one), **CLOSE)
         assert not other.training
@@ -87,7 +87,7 @@ def test_equal_settings_use_the_fused_optimiser_and_agree_too(graph: Graph) -> N
     alone, together = [build(k, GloGNN) for k in range(3)], [build(k, GloGNN) for k in range(3)]
     for split, model in enumerate(alone):
         train(model, graph, split=split, config=CONFIG)
-    train_together(together, graph, splits=[0, 1, 2], configs=[CONFIG] * 3)
+    train_batch(together, graph, splits=[0, 1, 2], configs=[CONFIG] * 3)
     for one, other in zip(alone, together, strict=True):
         torch.testing.assert_close(weights(other), weights(one), **CLOSE)
 
@@ -95,9 +95,9 @@ def test_equal_settings_use_the_fused_optimiser_and_agree_too(graph: Graph) -> N
 def test_a_members_dropout_does_not_depend_on_the_others(graph: Graph) -> None:
     configs = [replace(CONFIG, seed=seed) for seed in (4, 5)]
     both = [build(0, dropout=0.5), build(0, dropout=0.2)]
-    train_together(both, graph, splits=[1, 1], configs=configs)
+    train_batch(both, graph, splits=[1, 1], configs=configs)
     single = [build(0, dropout=0.2)]
-    train_together(single, graph, splits=[1], configs=configs[1:])
+    train_batch(single, graph, splits=[1], configs=configs[1:])
     torch.testing.assert_close(weights(both[1]), weights(single[0]), **CLOSE)
     assert not torch.allclose(weights(both[0]), weights(both[1]))
 
@@ -119,31 +119,34 @@ class Stop(Exception):
     pass
 
 
-class Interrupt(Watcher):
+class Interrupt(Callback):
     """Ends the training as a kill would, after some epochs."""
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
 
-    def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
-        if epoch == self.epoch:
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        if metrics["epoch"] == self.epoch:
             raise Stop
-        return ()
 
 
-class Note(Watcher):
+class Note(Callback):
     """Remembers what it is told."""
 
     def __init__(self) -> None:
-        self.began: tuple[int, list[int]] | None = None
+        self.info: dict[str, Any] = {}
+        self.epochs: list[dict[str, float]] = []
         self.ended: list[int] = []
         self.saved: list[int] = []
 
-    def on_begin(self, start_epoch: int, finished: Sequence[int]) -> None:
-        self.began = (start_epoch, list(finished))
+    def on_train_begin(self, info: dict[str, Any]) -> None:
+        self.info = info
 
-    def on_member_end(self, member: int, outcome: Outcome) -> None:
-        self.ended.append(member)
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        self.epochs.append(metrics)
+
+    def on_train_end(self, result: TrainingResult) -> None:
+        self.ended.append(result.member)
 
     def on_saved(self, members: Sequence[int]) -> None:
         self.saved += members
@@ -157,23 +160,23 @@ def test_an_interrupted_batch_goes_on_to_the_same_bits(graph: Graph, tmp_path: P
         return [build(k, dropout=0.5).float() for k in range(3)]
 
     whole = models()
-    wanted = train_together(whole, graph, splits=[0, 1, 2], configs=configs)
+    wanted = train_batch(whole, graph, splits=[0, 1, 2], configs=configs)
     path = tmp_path / "batch.safetensors"
     broken = models()
     with pytest.raises(Stop):
-        train_together(
-            broken, graph, splits=[0, 1, 2], configs=configs, watcher=Interrupt(interrupted_at),
+        train_batch(
+            broken, graph, splits=[0, 1, 2], configs=configs, callbacks=[Interrupt(interrupted_at)],
             checkpoint=Checkpoint(path, interval=0, identity="x"),
         )  # fmt: skip
     again, note = models(), Note()
-    found = train_together(
-        again, graph, splits=[0, 1, 2], configs=configs, watcher=note,
+    found = train_batch(
+        again, graph, splits=[0, 1, 2], configs=configs, callbacks=[note],
         checkpoint=Checkpoint(path, interval=0, identity="x"),
     )  # fmt: skip
     finished = [1] if interrupted_at > 10 else []
-    assert note.began == (interrupted_at - 1, finished)
+    assert note.info["start_epoch"] == interrupted_at - 1
     assert sorted(note.ended) == sorted({0, 1, 2} - set(finished))
-    assert note.saved == note.ended
+    assert note.saved == finished + note.ended
     for k in note.ended:
         assert torch.equal(weights(again[k]), weights(whole[k]))
         assert result(found[k]).selected == result(wanted[k]).selected
@@ -185,18 +188,17 @@ def test_an_interrupted_batch_goes_on_to_the_same_bits(graph: Graph, tmp_path: P
 def test_a_member_that_diverges_ends_alone(graph: Graph) -> None:
     configs = [CONFIG, replace(CONFIG, learning_rate=1e200), CONFIG]
     models = [build(k, beta1=0.0, beta2=1e-3) for k in range(3)]
-    found = train_together(models, graph, splits=[0, 1, 2], configs=configs)
+    found = train_batch(models, graph, splits=[0, 1, 2], configs=configs)
     assert isinstance(found[1], TrainingError)
     assert "The loss is not finite" in str(found[1])
     assert all(math.isfinite(result(found[k]).last.val_loss) for k in (0, 2))
 
 
 def test_members_given_up_leave_without_a_result(graph: Graph) -> None:
-    class GiveUp(Watcher):
-        def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
-            return [0] if epoch == 3 else ()
+    def judge(epoch: int, going: Mapping[int, History]) -> list[int]:
+        return [0] if epoch == 3 else []
 
-    found = train_together([build(k) for k in range(2)], graph, splits=[0, 1], configs=[CONFIG] * 2, watcher=GiveUp())
+    found = train_batch([build(k) for k in range(2)], graph, splits=[0, 1], configs=[CONFIG] * 2, judge=judge)
     assert found[0] is None
     assert result(found[1]).last.epoch == 25
 
@@ -205,15 +207,15 @@ def test_other_metrics_than_accuracy(graph: Graph) -> None:
     config = replace(CONFIG, metric="macro_f1")
     model = build(0)
     wanted = train(model, graph, split=0, config=config)
-    [found] = train_together([build(0)], graph, splits=[0], configs=[config])
+    [found] = train_batch([build(0)], graph, splits=[0], configs=[config])
     assert result(found).last.test == pytest.approx(wanted.last.test)
 
 
 def test_what_cannot_be_trained_together(graph: Graph) -> None:
     with pytest.raises(InputError, match="must be of one shape and share metric"):
-        train_together([build(0), build(0, num_hops=3)], graph, splits=[0, 0], configs=[CONFIG] * 2)
+        train_batch([build(0), build(0, num_hops=3)], graph, splits=[0, 0], configs=[CONFIG] * 2)
     with pytest.raises(InputError, match="must be of one shape and share metric"):
-        train_together([build(0)] * 2, graph, splits=[0, 0], configs=[CONFIG, replace(CONFIG, metric="roc_auc")])
+        train_batch([build(0)] * 2, graph, splits=[0, 0], configs=[CONFIG, replace(CONFIG, metric="roc_auc")])
     assert build(0).config.shape() == build(0, alpha=0.2, gamma=0.1, dropout=0.4).config.shape()
     assert build(0).config.shape() != build(0, alpha=0.0).config.shape()
 
@@ -221,7 +223,7 @@ def test_what_cannot_be_trained_together(graph: Graph) -> None:
 def test_large_models_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.from_data(make_data(num_splits=1))
     assert members_at_once(MLPConfig(), graph, CONFIG) > 100
-    monkeypatch.setitem(MEMORY, "cpu", 100_000)
+    monkeypatch.setitem(BATCH_BYTES, "cpu", 100_000)
     assert members_at_once(MLPConfig(hidden_channels=256), graph, CONFIG) == 1
 
 
@@ -231,44 +233,43 @@ def test_a_member_that_diverges_leaves_no_trace_in_the_checkpoint(dtype: str, tm
     checkpoint = Checkpoint(tmp_path / "latest", interval=0.0, identity="x")
     saved = []
 
-    class Reading(Watcher):
-        def on_epoch_end(self, epoch: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
+    class Reading(Callback):
+        def on_epoch_end(self, metrics: dict[str, float]) -> None:
             if checkpoint.path.exists():
                 tensors, values = load_tensors(checkpoint.path)
                 assert all(bool(t.isfinite().all()) for t in tensors.values() if t.is_floating_point())
                 saved.append(values["alive"])
-            return ()
 
     models = [build(k) for k in range(2)]
     configs = [replace(CONFIG, dtype=dtype, learning_rate=rate) for rate in (1e30, 0.01)]
-    lost, kept = train_together(models, graph, splits=[0, 1], configs=configs, watcher=Reading(), checkpoint=checkpoint)
+    lost, kept = train_batch(
+        models, graph, splits=[0, 1], configs=configs, callbacks=[Reading()], checkpoint=checkpoint
+    )
     assert isinstance(lost, TrainingError)
     assert re.search(r"in epoch \d+\. The loss is not finite .*lower the learning rate \(now 1e\+30\)", str(lost))
     assert result(kept).last.epoch == 25
     assert saved[-1] == [1]
 
 
-@pytest.mark.parametrize("engine", [Members, NativeMembers])
+@pytest.mark.parametrize("engine", [StackedEngine, NativeEngine])
 def test_a_weight_that_is_not_finite_is_found_before_it_is_saved(
-    engine: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: type[Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if engine is NativeMembers and find_library() is None:
+    if engine is NativeEngine and find_library() is None:
         pytest.skip("there is no compiled core")
-    dtype = "float64" if engine is Members else "float32"
+    dtype = "float64" if engine is StackedEngine else "float32"
     graph = Graph.from_data(make_data(num_splits=2), dtype=DTYPES[dtype])
     remember = engine.remember
 
     def spoil(self: Any, members: Sequence[int]) -> None:
         remember(self, members)
-        state = self.weights["encoder.inputs.features.weight"].data[0] if engine is Members else self._weights
+        state = self.weights["encoder.inputs.features.weight"].data[0] if engine is StackedEngine else self._weights
         if len(self) == 2:
             state[0, 0] = torch.nan  # of the first member
 
     monkeypatch.setattr(engine, "remember", spoil)
     configs = [replace(CONFIG, dtype=dtype, selection="best", epochs=5)] * 2
     checkpoint = Checkpoint(tmp_path / "latest", interval=0.0, identity="x")
-    lost, kept = train_together(
-        [build(k) for k in range(2)], graph, splits=[0, 1], configs=configs, checkpoint=checkpoint
-    )
-    assert "Training stopped in epoch 1. A weight is not finite" in str(lost)
+    lost, kept = train_batch([build(k) for k in range(2)], graph, splits=[0, 1], configs=configs, checkpoint=checkpoint)
+    assert "Training stopped in epoch 1. The weights 'encoder.inputs.features.weight' are not finite" in str(lost)
     assert result(kept).last.epoch == 5

@@ -12,7 +12,7 @@ import ctypes
 import math
 import mmap
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import scipy.sparse as sp
@@ -30,6 +30,7 @@ from glognn.native.library import MatrixC, MemberC, ProblemC, find_library
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.hops import ADJACENCY, powers
 from glognn.training.config import TrainingConfig
+from glognn.training.engines.base import Engine
 from glognn.training.evaluation import Evaluation
 
 MAX_CLASSES = 16
@@ -39,7 +40,7 @@ _LANES = 16
 _HUGE_PAGE = 2**21
 
 
-class NativeMembers:
+class NativeEngine(Engine):
     """Models of equal shape on one graph, one optimiser step at a time for all of them.
 
     Members share the graph, the sizes, the coefficient and the normalisation; they may differ in learning rate,
@@ -54,6 +55,8 @@ class NativeMembers:
         threads: CPU threads over members; those of torch when omitted.
     """
 
+    name = "native"
+
     def __init__(
         self,
         graph: Graph,
@@ -65,7 +68,7 @@ class NativeMembers:
     ) -> None:
         if not len(models) == len(configs) == len(splits) or not models:
             raise InputError(
-                "The 'models', 'configs' and 'splits' parameters of NativeMembers must be of one length of at least 1. "
+                "The 'models', 'configs' and 'splits' parameters of NativeEngine must be of one length of at least 1. "
                 f"Got {len(models)}, {len(configs)} and {len(splits)} instead."
             )
         library = find_library()
@@ -81,7 +84,7 @@ class NativeMembers:
         for model in glognns:
             if _common(model) != _common(glognns[0]):
                 raise InputError(
-                    "The members of NativeMembers must have equal shapes. "
+                    "The members of NativeEngine must have equal shapes. "
                     f"Got {_common(glognns[0])} and {_common(model)} instead."
                 )
         self._labels = graph.y.contiguous()
@@ -102,9 +105,10 @@ class NativeMembers:
         self._evaluation = Evaluation(graph, splits, configs[0].metric)
         self._start()
 
-    engine = computed_by = "native"
-    worth_leaving = 1.0
-    """Share of members left at which it pays to go on without the others' places."""
+    @classmethod
+    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
+        taken = all(cls.takes(model, config, graph) for model, config in zip(models, configs, strict=True))
+        return "" if taken else "the compiled core does not do this"
 
     @staticmethod
     def supports(model_config: ModelConfig, training_config: TrainingConfig, graph: Graph) -> bool:
@@ -143,7 +147,6 @@ class NativeMembers:
         return len(self._configs)
 
     def step(self) -> Tensor:
-        """One optimiser step of every member. Returns their training losses before it, in training mode."""
         losses = torch.empty(len(self), dtype=torch.float64)
         self._library.glognn_step(self._handle, losses.data_ptr())
         return losses.float()
@@ -152,36 +155,25 @@ class NativeMembers:
         """Class scores in evaluation mode, (members, n, c): a view that the next step overwrites."""
         return self._logits
 
-    def on_epoch(self, epoch: int) -> None:
-        """GloGNN is the same in every epoch."""
-
     def evaluate(self) -> Tensor:
-        """Validation loss and the scores of train, val and test set, for every member: 4 x members, in float64."""
         if self._evaluation.metric != "accuracy":
             return self._evaluation.measure(self._logits)
         measured = torch.empty(4, len(self), dtype=torch.float64)
         self._library.glognn_measure(self._handle, measured.data_ptr())
         return measured
 
-    def remember(self, indices: Sequence[int]) -> None:
-        """Keep the present weights of these members as their best."""
+    def remember(self, members: Sequence[int]) -> None:
         if not self._best.numel():
             self._best = self._weights.clone()
             return
-        for index in indices:
+        for index in members:
             self._best[index].copy_(self._weights[index])
 
-    def finite(self) -> list[bool]:
-        """Whether all weights of each member are finite."""
-        found: list[bool] = self._weights.isfinite().all(1).tolist()
-        return found
-
-    def keep(self, indices: Sequence[int]) -> None:
-        """Go on with some of the members, in the given order."""
-        chosen = list(indices)
+    def keep(self, members: Sequence[int]) -> None:
+        chosen = list(members)
         if not chosen or any(not 0 <= index < len(self) for index in chosen):
             raise InputError(
-                f"The 'indices' parameter of keep must name some of {len(self)} members. Got {chosen} instead."
+                f"The 'members' parameter of keep must name some of {len(self)} members. Got {chosen} instead."
             )
         self._weights = _copied(self._weights[chosen])
         self._first, self._second = _copied(self._first[chosen]), _copied(self._second[chosen])
@@ -194,22 +186,19 @@ class NativeMembers:
         self._sets = [self._sets[index] for index in chosen]
         self._start()
 
-    def state_dict(self, index: int, *, best: bool = False) -> dict[str, Tensor]:
-        """A copy of one member's weights, present or remembered, under the names of its module."""
-        row = (self._best if best else self._weights)[index]
+    def state(self, member: int, *, best: bool = False) -> dict[str, Tensor]:
+        row = (self._best if best else self._weights)[member]
         return {name: place.read(row) for name, place in self._places.items()}
 
     def snapshot(self) -> dict[str, Tensor]:
-        """Everything that training needs to go on to the same bits."""
         state = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
         state |= {"best": self._best} if self._best.numel() else {}
         return {name: tensor.clone() for name, tensor in state.items()}
 
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Go back to a :meth:`snapshot` of the same members."""
+    def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         own = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
-        self._best = state["best"].clone() if "best" in state else torch.empty(0)
-        state = {name: tensor for name, tensor in state.items() if name != "best"}
+        self._best = snapshot["best"].clone() if "best" in snapshot else torch.empty(0)
+        state = {name: tensor for name, tensor in snapshot.items() if name != "best"}
         if set(state) != set(own) or any(state[name].shape != tensor.shape for name, tensor in own.items()):
             raise InputError("The snapshot must be one of the same members, in number and shape.")
         for name, tensor in own.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -31,7 +30,8 @@ class Scores:
 class TrainingResult:
     """What a training came to. The model itself is left with the weights of the ``selected`` epoch.
 
-    ``engine`` is what computed it: ``torch``, ``cuda graph`` (captured and replayed) or ``native`` (compiled code).
+    ``engine`` is what computed it (``eager``, ``stacked``, ``captured`` or ``native``), ``engine_reason`` why no faster
+    one did, and ``member`` its place among those it was trained with.
     """
 
     best: Scores
@@ -40,10 +40,12 @@ class TrainingResult:
     stopped_by: str
     seconds: float
     curve: list[dict[str, float]]
-    engine: str = "torch"
+    engine: str
+    engine_reason: str = ""
+    member: int = 0
 
 
-class Track:
+class History:
     """The curve and the best epoch of one training; the rules of stopping and selection."""
 
     def __init__(self, config: TrainingConfig) -> None:
@@ -66,10 +68,10 @@ class Track:
         val_loss: float,
         train: float,
         val: float,
-        test: float | Callable[[], float],
+        test: float,
         seconds: float,
     ) -> bool:
-        """Take down one epoch; whether it is the best so far. A callable ``test`` is asked only then.
+        """Take down one epoch; whether it is the best so far.
 
         Better is a higher validation score, or the same with a lower validation loss.
         """
@@ -88,7 +90,7 @@ class Track:
         )
         improved = self.best is None or (val, -val_loss) > (self.best.val, -self.best.val_loss)
         if improved:
-            self.best = Scores(epoch, train, val, test() if callable(test) else test, val_loss)
+            self.best = Scores(epoch, train, val, test, val_loss)
         return improved
 
     def check_finite(self, train_loss: float, val_loss: float) -> None:
@@ -117,7 +119,7 @@ class Track:
         )
         return "early stopping" if early else ("last epoch" if epoch >= config.epochs else "")
 
-    def result(self, last_test: float, stopped_by: str, engine: str = "torch") -> TrainingResult:
+    def result(self, last_test: float, stopped_by: str, **how: Any) -> TrainingResult:
         assert self.best is not None
         row, metric = self.curve[-1], self.config.metric
         last = Scores(self.epoch, row[f"train_{metric}"], row[f"val_{metric}"], last_test, row["val_loss"])
@@ -128,7 +130,7 @@ class Track:
             stopped_by=stopped_by,
             seconds=self.seconds,
             curve=self.curve,
-            engine=engine,
+            **how,
         )
 
     def values(self) -> dict[str, Any]:

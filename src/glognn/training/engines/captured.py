@@ -1,4 +1,4 @@
-"""Members on a GPU whose steps and evaluations are captured once as CUDA graphs and then replayed.
+"""Members on a GPU, whose steps and evaluations are captured once as CUDA graphs and then replayed.
 
 An epoch of a small graph is a few hundred short kernels; launching them one by one takes ten times as long as running
 them. The graphs are captured anew when members leave.
@@ -7,13 +7,17 @@ them. The graphs are captured anew when members leave.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from glognn.graph.graph import Graph
 from glognn.models.base import FollowsEpochs, NodeModel
-from glognn.training.members import Members
+from glognn.training.config import TrainingConfig
+from glognn.training.engines.stacked import StackedEngine
+from glognn.training.preflight import BATCH_BYTES, members_within
 
 logger = logging.getLogger(__name__)
 
@@ -21,27 +25,35 @@ WARM_UP = 2
 """Epochs before the first capture: libraries set themselves up in them."""
 
 
-class CapturedMembers(Members):
-    """As :class:`~glognn.training.members.Members`, with the same results."""
+class CapturedEngine(StackedEngine):
+    """As :class:`~glognn.training.engines.stacked.StackedEngine`, with the same results."""
 
-    engine = "cuda graph"
+    name = "captured"
     worth_leaving = 0.5  # a new capture costs as much as some fifty epochs
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._epochs = 0
-        self._capturable = self.can_capture(self._model, self._evaluation.metric)
+        self._capturable = True
         self._graphs: tuple[torch.cuda.CUDAGraph, torch.cuda.CUDAGraph] | None = None
         self._outputs = torch.empty(0), torch.empty(0)
 
-    @staticmethod
-    def can_capture(model: NodeModel[Any], metric: str) -> bool:
-        """Whether every epoch is the same work on the GPU: scores other than accuracy are computed elsewhere."""
-        return not isinstance(model, FollowsEpochs) and metric == "accuracy"
+    @classmethod
+    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
+        """What is free at the moment does not count: a run must go on from its checkpoint as it was begun."""
+        if graph.y.device.type != "cuda":
+            return "it needs a GPU"
+        if isinstance(models[0], FollowsEpochs):
+            return f"{models[0].config.title} changes with the epochs"
+        if configs[0].metric != "accuracy":
+            return f"{configs[0].metric} is not computed on the GPU"
+        if len(models) == 1 and members_within(BATCH_BYTES["cuda"], models[0].config, graph, configs[0]) == 1:
+            return "the graph is so large that launching kernels takes no time beside running them"
+        return ""
 
     @property
     def computed_by(self) -> str:
-        return self.engine if self._graphs is not None else super().engine
+        return self.name if self._graphs is not None else super().name
 
     def step(self) -> Tensor:
         if self._graphs is None:
@@ -78,10 +90,10 @@ class CapturedMembers(Members):
             return
         self._graphs, self._outputs = (evaluation, step), (measured, losses)
 
-    def keep(self, members: Any) -> None:
+    def keep(self, members: Sequence[int]) -> None:
         self._graphs = None
         super().keep(members)
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         self._graphs = None
         super().restore(snapshot)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,11 +16,13 @@ from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import MODELS, ModelConfig
+from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
-from glognn.training.loop import train
-from glognn.training.together import MEMORY, TrainingResult, Watcher, captures, members_at_once, train_together
-from glognn.training.track import Track
+from glognn.training.driver import train, train_batch
+from glognn.training.engines import CapturedEngine
+from glognn.training.history import TrainingResult
+from glognn.training.preflight import BATCH_BYTES, members_at_once, sizes_of
 from tests.conftest import make_data
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -98,7 +100,7 @@ def test_members_end_as_they_do_alone(config: type[ModelConfig], settings: dict[
     every = [complete(config, settings, 0.0, member) for member in SPLITS]
     alone, together = ([build(graph, config, every[member], member) for member in SPLITS] for _ in range(2))
     wanted = [train(alone[i], graph, split=i, config=configs[i]) for i in SPLITS]
-    found = train_together(together, graph, splits=SPLITS, configs=configs)
+    found = train_batch(together, graph, splits=SPLITS, configs=configs)
     for i in SPLITS:
         assert isinstance(found[i], TrainingResult)
         assert found[i].selected.epoch == wanted[i].selected.epoch
@@ -123,12 +125,12 @@ def test_a_member_with_dropout_does_not_depend_on_the_others(
         configs = [replace(training(0, epochs=4), seed=member) for member in members]
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="There is a performance drop")
-            train_together(models, graph, splits=[0] * len(members), configs=configs)
+            train_batch(models, graph, splits=[0] * len(members), configs=configs)
         return [model.logits(model.prepare(graph)).detach() for model in models]
 
     three = trained(0, 1, 2)
     torch.testing.assert_close(trained(1, 2), three[1:], rtol=1e-7, atol=1e-9)
-    torch.testing.assert_close(trained(2), three[2:], rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(trained(2), three[2:], rtol=1e-7, atol=1e-9)  # alone, by another engine
     draws = config.name != "linkx" or settings.get("num_layers", 1) > 1  # with one layer it has nothing to drop
     assert torch.allclose(three[0], three[1]) != draws
 
@@ -139,26 +141,25 @@ def test_an_interruption_keeps_the_phase(tmp_path: Path, epoch: int) -> None:
     config = MODELS["polynormer"]
     graph, settings = make_graph(config, sparse=False), complete(config, {"local_epochs": 4}, 0.4, 0)
 
-    class Interruption(Watcher):
-        def on_epoch_end(self, number: int, alive: Sequence[int], tracks: Sequence[Track]) -> Sequence[int]:
-            if number == epoch:
+    class Interruption(Callback):
+        def on_epoch_end(self, metrics: dict[str, float]) -> None:
+            if metrics["epoch"] == epoch:
                 raise KeyboardInterrupt
-            return ()
 
-    def trained(watcher: Watcher | None = None, checkpoint: Checkpoint | None = None) -> list[NodeModel[Any]]:
+    def trained(callbacks: list[Callback], checkpoint: Checkpoint | None = None) -> list[NodeModel[Any]]:
         models = [build(graph, config, settings, member) for member in SPLITS]
         configs = [training(member, epochs=8) for member in SPLITS]
-        train_together(models, graph, splits=SPLITS, configs=configs, watcher=watcher, checkpoint=checkpoint)
+        train_batch(models, graph, splits=SPLITS, configs=configs, callbacks=callbacks, checkpoint=checkpoint)
         return models
 
     def checkpoint() -> Checkpoint:
         return Checkpoint(tmp_path / "latest", interval=0.0, identity="one")
 
-    wanted = trained()
+    wanted = trained([])
     assert {bool(model.state_dict()["_extra_state"]) for model in wanted} == {True, False}
     with pytest.raises(KeyboardInterrupt):
-        trained(Interruption(), checkpoint())
-    for found, model in zip(trained(None, checkpoint()), wanted, strict=True):
+        trained([Interruption()], checkpoint())
+    for found, model in zip(trained([], checkpoint()), wanted, strict=True):
         assert_equal_states(found, model)
 
 
@@ -196,26 +197,25 @@ def test_as_many_train_together_as_memory_is_predicted_to_hold(
     many = members_at_once(narrow, graph, double)
     assert many > members_at_once(wide, graph, double) > 1
     assert members_at_once(narrow, graph, replace(double, dtype="float32")) == pytest.approx(2 * many, rel=0.01)
-    monkeypatch.setitem(MEMORY, "cpu", 1000)
+    monkeypatch.setitem(BATCH_BYTES, "cpu", 1000)
     assert members_at_once(narrow, graph, double) == 1
 
 
 def test_whether_a_run_alone_is_captured_depends_on_the_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def captured(name: str, device: str = "cuda", metric: str = "accuracy") -> bool:
+    def refusal(name: str, *, device: str = "cuda", metric: str = "accuracy") -> str:
         graph = make_graph(MODELS[name], sparse=True)
         model = build(graph, MODELS[name], {}, 0)
-        return captures(model, TrainingConfig(device=device, metric=metric), graph)
+        placed = SimpleNamespace(**vars(graph) | {"y": SimpleNamespace(device=torch.device(device))})
+        monkeypatch.setattr("glognn.training.preflight.sizes_of", lambda _: sizes_of(graph))
+        return CapturedEngine.refusal([model], [TrainingConfig(metric=metric)], placed)
 
-    assert not captured("glognn", device="auto")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr("glognn.training.together.free_memory", lambda device: 0)
-    assert captured("glognn")
-    assert captured("glognn", device="auto")
-    assert not captured("glognn", device="cpu")
-    assert not captured("glognn", metric="roc_auc")
-    assert not captured("polynormer")
-    monkeypatch.setitem(MEMORY, "cuda", 1000)
-    assert not captured("glognn")
+    monkeypatch.setattr("glognn.training.preflight.free_memory", lambda device: 0)
+    assert not refusal("glognn")
+    assert refusal("glognn", device="cpu") == "it needs a GPU"
+    assert "roc_auc" in refusal("glognn", metric="roc_auc")
+    assert "Polynormer changes with the epochs" in refusal("polynormer")
+    monkeypatch.setitem(BATCH_BYTES, "cuda", 1000)
+    assert "so large" in refusal("glognn")
 
 
 @pytest.mark.gpu
@@ -228,6 +228,6 @@ def test_members_on_a_gpu_end_as_alone_on_a_cpu(config: type[ModelConfig], setti
     alone, together = ([build(graph, config, every[member], member) for member in SPLITS] for _ in range(2))
     for i in SPLITS:
         train(alone[i], graph, split=i, config=configs[i])
-    train_together(together, graph, splits=SPLITS, configs=[replace(each, device="cuda") for each in configs])
+    train_batch(together, graph, splits=SPLITS, configs=[replace(each, device="cuda") for each in configs])
     for i in SPLITS:
         assert_equal_states(together[i].cpu(), alone[i])

@@ -1,4 +1,4 @@
-"""The training loop: selection, stopping, seeds, sharing, callbacks."""
+"""Training one model: selection, stopping, seeds, sharing, callbacks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from glognn.graph.graph import Graph
 from glognn.metrics import METRICS
 from glognn.models.glognn import GloGNN
 from glognn.models.mlp import MLP
-from glognn.training import loop
 from glognn.training.callbacks import Callback
 from glognn.training.config import METRIC_NAMES, TrainingConfig
-from glognn.training.loop import train
+from glognn.training.driver import train
+from glognn.training.engines import eager
 from glognn.training.predict import predict
 from glognn.training.stopping import exceeds_recent_mean, out_of_patience
 from tests.conftest import make_data
@@ -79,10 +79,10 @@ class NothingShared:
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 @pytest.mark.parametrize("fusion", ["hidden", "output"])
 def test_sharing_changes_no_bit(data: Data, dropout: float, fusion: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = TrainingConfig(epochs=25, seed=4)
+    config = TrainingConfig(epochs=25, seed=4, engine="eager")
     shared, plain = (build(dropout=dropout, fusion=fusion) for _ in range(2))
     with_sharing = train(shared, data, config=config)
-    monkeypatch.setattr(loop, "_SharedForward", NothingShared)
+    monkeypatch.setattr(eager, "SharedForward", NothingShared)
     without = train(plain, data, config=config)
     strip = [{k: v for k, v in row.items() if k != "seconds"} for row in with_sharing.curve]
     assert strip == [{k: v for k, v in row.items() if k != "seconds"} for row in without.curve]
@@ -93,7 +93,6 @@ def test_sharing_changes_no_bit(data: Data, dropout: float, fusion: str, monkeyp
 def test_one_pass_per_epoch_serves_step_and_evaluation(
     data: Data, dropout: float, encodes: int, decodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GLOGNN_NATIVE", "0")
     counts = {"encode": 0, "decode": 0}
     for name in counts:
         original = getattr(GloGNN, name)
@@ -103,7 +102,7 @@ def test_one_pass_per_epoch_serves_step_and_evaluation(
             return _original(self, *args)
 
         monkeypatch.setattr(GloGNN, name, counted)
-    train(build(dropout=dropout), data, config=TrainingConfig(epochs=10, early_stopping="none"))
+    train(build(dropout=dropout), data, config=TrainingConfig(epochs=10, early_stopping="none", engine="eager"))
     assert counts == {"encode": encodes, "decode": decodes}
 
 
@@ -122,7 +121,7 @@ class Switching(MLP):
 def test_models_that_follow_epochs_share_nothing(data: Data) -> None:
     torch.manual_seed(0)
     model = Switching(7, 3, dropout=0.0)
-    forward = loop._SharedForward(model, model.prepare(Graph.from_data(data)))
+    forward = eager.SharedForward(model, model.prepare(Graph.from_data(data)))
     model.on_epoch(2)
     early = forward.for_evaluation()
     model.on_epoch(3)

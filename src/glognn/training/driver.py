@@ -1,0 +1,299 @@
+"""Full-graph training of one model, or of many as one: one step and one evaluation per epoch.
+
+The driver owns epochs, curves, stopping, best weights, checkpoints and callbacks; an engine computes. It knows neither
+a model nor an engine by name.
+
+Models that train as one share graph and shape and nothing else: each ends as it would alone, to rounding, and leaves
+when it stops. Its dropout follows the same random stream as alone, but for runs alone on a GPU that are not captured.
+"""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from glognn.errors import InputError, TrainingError
+from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel
+from glognn.training.callbacks import Callback
+from glognn.training.checkpoint import Checkpoint, Snapshot
+from glognn.training.config import TrainingConfig
+from glognn.training.devices import DTYPES, resolve_device, threads
+from glognn.training.engines import choose
+from glognn.training.history import History, TrainingResult
+from glognn.training.preflight import within_memory
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+logger = logging.getLogger(__name__)
+
+SHARED = ("metric", "class_weight", "dtype", "device", "threads", "selection", "engine")
+"""Training settings that models which train as one have in common; the others are each member's own."""
+
+Ending = TrainingResult | TrainingError
+"""What a member came to."""
+
+Judge = Callable[[int, Mapping[int, History]], Iterable[int]]
+"""Told an epoch and the histories of the members still training; those named in the answer are given up."""
+
+
+def train(
+    model: NodeModel[Any],
+    data: Data | Graph,
+    *,
+    split: int = 0,
+    config: TrainingConfig | None = None,
+    callbacks: Iterable[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+) -> TrainingResult:
+    """Train a model on one split of a graph and leave it with the selected weights, in evaluation mode.
+
+    The seed of ``config`` rules dropout; torch's own random state is as before when this returns. The initial
+    weights are those the model comes with. The model is moved to the device and precision of ``config``.
+
+    GloGNN and GloGNN++ on a CPU in float32 are trained by compiled code where the installation has it, with the same
+    result to rounding but other random numbers for dropout; ``engine="eager"`` does without. On a GPU epochs of a graph
+    that is not too large are recorded once and replayed. The result says which engine computed it, and why.
+
+    Args:
+        model: Any :class:`~glognn.models.base.NodeModel`.
+        data: A PyTorch Geometric ``Data`` with masks (every edge is then made to go both ways, unless the model keeps
+            directions), or a ``Graph`` that was prepared otherwise.
+        split: Which column of the masks.
+        config: Settings; the defaults when omitted.
+        callbacks: See :class:`~glognn.training.callbacks.Callback`.
+        checkpoint: Where to save the state now and then; if it holds one, training goes on from there and ends
+            with the same bits (on CPU) as if it had never been interrupted.
+    """
+    config = TrainingConfig() if config is None else config
+    graph = data if isinstance(data, Graph) else Graph.from_data(data, model.graph_config, dtype=DTYPES[config.dtype])
+    [ending] = train_batch([model], graph, splits=[split], configs=[config], callbacks=callbacks, checkpoint=checkpoint)
+    if isinstance(ending, TrainingError):
+        raise ending
+    assert ending is not None
+    return ending
+
+
+def train_batch(
+    models: Sequence[NodeModel[Any]],
+    graph: Graph,
+    *,
+    splits: Sequence[int],
+    configs: Sequence[TrainingConfig],
+    callbacks: Iterable[Callback] = (),
+    judge: Judge | None = None,
+    checkpoint: Checkpoint | None = None,
+    with_weights: bool = True,
+) -> list[Ending | None]:
+    """Train models of one shape on one graph; each is left with its selected weights, in evaluation mode.
+
+    Args:
+        models: One model for each member, of equal ``config.shape()``.
+        graph: The prepared graph.
+        splits: The split of each member.
+        configs: The settings of each member, alike in :data:`SHARED`.
+        callbacks: See :class:`~glognn.training.callbacks.Callback`.
+        judge: Asked after each epoch which members to give up.
+        checkpoint: Where to save the state now and then, and whenever a member ends; what is there is gone on from.
+        with_weights: ``False`` leaves the models as they are, when only scores are wanted.
+
+    Returns:
+        What each member came to: a result, an error that concerns it alone, or ``None`` when it was given up or had
+        ended before.
+    """
+    shapes = {(type(model), model.config.shape()) for model in models}
+    settings = {tuple(getattr(config, name) for name in SHARED) for config in configs}
+    if len(shapes) != 1 or len(settings) != 1:
+        raise InputError(f"Models trained together must be of one shape and share {', '.join(SHARED)}.")
+    config = configs[0]
+    device, dtype = resolve_device(config.device), DTYPES[config.dtype]
+    for split in set(splits):
+        graph.check_trainable(split, tested=False)
+    with (
+        within_memory(models[0].config, graph, config, len(models)),
+        threads(config.threads),
+        torch.random.fork_rng([device] if device.type == "cuda" else []),
+    ):
+        torch.manual_seed(config.seed)
+        graph = graph.to(device=device, dtype=dtype)
+        for model in models:
+            model.to(device=device, dtype=dtype)
+        return _Driver(models, graph, splits, configs, list(callbacks), judge, checkpoint, with_weights).run()
+
+
+class _Driver:
+    """The members still training, and what those that stopped came to."""
+
+    def __init__(
+        self,
+        models: Sequence[NodeModel[Any]],
+        graph: Graph,
+        splits: Sequence[int],
+        configs: Sequence[TrainingConfig],
+        callbacks: list[Callback],
+        judge: Judge | None,
+        checkpoint: Checkpoint | None,
+        with_weights: bool,
+    ) -> None:
+        self.models, self.splits, self.configs = models, splits, configs
+        self.callbacks = callbacks
+        self.judge = judge
+        self.checkpoint = checkpoint
+        self.with_weights = with_weights
+        self.remembers = with_weights and configs[0].selection == "best"
+        self.alive = list(range(len(models)))
+        self.inside = list(self.alive)
+        self.histories = [History(config) for config in configs]
+        self.endings: list[Ending | None] = [None] * len(models)
+        snapshot = None if checkpoint is None else checkpoint.load()
+        self.choice = choose(models, configs, graph, "" if snapshot is None else snapshot.engine)
+        if snapshot is not None:
+            self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
+        self.engine = self.choice.engine(
+            graph,
+            [models[i] for i in self.inside],
+            [configs[i] for i in self.inside],
+            [splits[i] for i in self.inside],
+        )
+        if snapshot is not None:
+            self.engine.restore(snapshot.tensors)
+            for i, values in zip(self.alive, snapshot.values["histories"], strict=True):
+                self.histories[i].restore(values)
+
+    def run(self) -> list[Ending | None]:
+        epoch = self.histories[self.alive[0]].epoch
+        self._begin(epoch)
+        saved = time.perf_counter()
+        while self.alive:
+            epoch += 1
+            ended = self._epoch(epoch)
+            if self.checkpoint is not None and (ended or self.checkpoint.due(time.perf_counter() - saved)):
+                ended += self._end_diverged()
+                if self.alive:
+                    self._save()
+                saved = time.perf_counter()
+            if ended:
+                self._tell("on_saved", ended)
+        return self.endings
+
+    def _tell(self, event: str, *what: Any) -> None:
+        for callback in self.callbacks:
+            getattr(callback, event)(*what)
+
+    def _begin(self, epoch: int) -> None:
+        model, config = self.models[0], self.configs[0]
+        info = {
+            "model": model.config_class.name,
+            "split": self.splits[0],
+            "seed": config.seed,
+            "epochs": max(each.epochs for each in self.configs),
+            "start_epoch": epoch,
+            "metric": config.metric,
+            "device": str(next(model.parameters()).device),
+            "engine": self.choice.engine.name,
+            "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "members": len(self.models),
+        }
+        logger.info("training %s", info)
+        self._tell("on_train_begin", info)
+        if finished := [i for i in range(len(self.models)) if i not in self.alive]:
+            self._tell("on_saved", finished)
+
+    def _epoch(self, epoch: int) -> list[int]:
+        """One step and one evaluation; the members that ended with it."""
+        started = time.perf_counter()
+        ended: dict[int, Ending] = {}
+        try:
+            self.engine.begin_epoch(epoch)
+            losses = self.engine.step()
+            values = torch.cat([losses.double().unsqueeze(0), self.engine.evaluate()]).tolist()
+        except TrainingError as error:
+            values, ended = [], {i: self.histories[i].stopped(error, epoch) for i in self.alive}
+        share = (time.perf_counter() - started) / len(self.alive)
+        improved = []
+        training = set(self.alive) - set(ended)
+        for place, i in enumerate(self.inside):
+            if i not in training:
+                continue
+            train_loss, val_loss, train, val, test = (row[place] for row in values)
+            history = self.histories[i]
+            try:
+                history.check_finite(train_loss, val_loss)
+            except TrainingError as error:
+                ended[i] = history.stopped(error, epoch)
+                continue
+            if history.add(train_loss, val_loss, train, val, test, history.seconds + share):
+                improved.append(place)
+            if stopped_by := history.stop_reason():
+                ended[i] = history.result(
+                    test,
+                    stopped_by,
+                    engine=self.engine.computed_by,
+                    engine_reason=self.choice.reason,
+                    member=i,
+                )
+        if self.remembers and improved:
+            self.engine.remember(improved)
+        going = {i: self.histories[i] for i in self.alive if not isinstance(ended.get(i), TrainingError)}
+        if going:
+            self._tell_epoch([history.curve[-1] for history in going.values()])
+        given_up = [] if self.judge is None else list(self.judge(epoch, going))
+        for i, ending in ended.items():
+            self._end(i, ending)
+        self._leave([*ended, *given_up])
+        return list(ended)
+
+    def _tell_epoch(self, rows: list[dict[str, float]]) -> None:
+        logger.debug("%s", rows)
+        if self.callbacks:
+            means = {name: statistics.fmean(row[name] for row in rows) for name in rows[0]} if rows[1:] else rows[0]
+            seconds = sum(row["seconds"] for row in rows)
+            for callback in self.callbacks:
+                callback.on_epoch_end(means | {"seconds": seconds})
+
+    def _end(self, i: int, ending: Ending) -> None:
+        self.endings[i] = ending
+        logger.info("member %d ended in epoch %d: %s", i, self.histories[i].epoch, getattr(ending, "selected", ending))
+        if isinstance(ending, TrainingError):
+            return
+        if self.with_weights:
+            self.models[i].load_state_dict(self.engine.state(self.inside.index(i), best=self.remembers))
+            self.models[i].eval()
+        self._tell("on_train_end", ending)
+
+    def _leave(self, gone: list[int]) -> None:
+        """Go on without some members. Those that stopped stay in the batch until leaving it is worth the trouble."""
+        self.alive = [i for i in self.alive if i not in gone]
+        if self.alive and len(self.alive) <= self.engine.worth_leaving * len(self.inside):
+            if len(self.alive) < len(self.inside):
+                self.engine.keep([self.inside.index(i) for i in self.alive])
+            self.inside = list(self.alive)
+
+    def _end_diverged(self) -> list[int]:
+        """End the members with a weight that is not finite, so that no checkpoint holds them."""
+        wrong = []
+        for i in self.alive:
+            state, history = self.engine.state(self.inside.index(i)), self.histories[i]
+            bad = [name for name, t in state.items() if t.is_floating_point() and not bool(t.isfinite().all())]
+            if bad:
+                wrong.append(i)
+                self._end(i, history.stopped(history.diverged(f"The weights '{bad[0]}' are not finite"), history.epoch))
+        self._leave(wrong)
+        return wrong
+
+    def _save(self) -> None:
+        assert self.checkpoint is not None
+        values = {
+            "alive": self.alive,
+            "inside": self.inside,
+            "histories": [self.histories[i].values() for i in self.alive],
+        }
+        self.checkpoint.save(Snapshot(self.engine.snapshot(), values, self.choice.engine.name))
+        for i in self.alive:
+            self.histories[i].saved = self.histories[i].epoch

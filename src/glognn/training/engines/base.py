@@ -1,0 +1,82 @@
+"""What the driver asks of every way to compute an epoch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel
+from glognn.training.config import TrainingConfig
+
+
+class Engine(ABC):
+    """Models of one shape on one graph, the members, that take their steps together.
+
+    The driver knows them by their places in the lists given. An engine holds their weights and what the optimiser
+    keeps, and nothing of curves, stopping or files.
+
+    Args:
+        graph: The graph, on the device and in the precision to train in.
+        models: The members with their initial weights, on the same device.
+        configs: How each member is trained.
+        splits: The split of each member.
+    """
+
+    name: ClassVar[str]
+    """In ``--engine``, in checkpoints and in records."""
+    worth_leaving: ClassVar[float] = 1.0
+    """Share of members left at which it pays to go on without the others' places."""
+
+    @abstractmethod
+    def __init__(
+        self,
+        graph: Graph,
+        models: Sequence[NodeModel[Any]],
+        configs: Sequence[TrainingConfig],
+        splits: Sequence[int],
+    ) -> None: ...
+
+    @classmethod
+    @abstractmethod
+    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
+        """Why these members cannot be trained here, as words after "because"; empty when they can."""
+
+    @property
+    def computed_by(self) -> str:
+        """The engine that records name: this one, unless it had to fall back to another."""
+        return self.name
+
+    def begin_epoch(self, epoch: int) -> None:  # noqa: B027
+        """Epochs count from 1; what follows them is told here."""
+
+    @abstractmethod
+    def step(self) -> Tensor:
+        """One optimiser step of every member; the training losses it started from."""
+
+    @abstractmethod
+    def evaluate(self) -> Tensor:
+        """Validation loss and the scores of train, val and test set, of every member: 4 x members, in float64."""
+
+    @abstractmethod
+    def remember(self, members: Sequence[int]) -> None:
+        """Keep the present weights of these members as their best."""
+
+    @abstractmethod
+    def keep(self, members: Sequence[int]) -> None:
+        """Go on with these members only, in this order."""
+
+    @abstractmethod
+    def state(self, member: int, *, best: bool = False) -> dict[str, Tensor]:
+        """A copy of one member's state, present or remembered, under the names of its model."""
+
+    @abstractmethod
+    def snapshot(self) -> dict[str, Tensor]:
+        """Everything needed to go on, on a CPU to the same bits."""
+
+    @abstractmethod
+    def restore(self, snapshot: Mapping[str, Tensor]) -> None:
+        """Go on from a snapshot of the same members."""
