@@ -6,7 +6,7 @@ INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --constraint 
 MIRROR ?=
 DEVICE ?= cpu
 SMALL := texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed
-ALL_MODELS := mlp,gcn,gat,mixhop,gcnii,h2gcn,wrgat,gprgnn,ggcn,acmgcn,linkx,sgformer,polynormer,dirgnn,glognn,glognn++
+ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
 
 .PHONY: help run test lint types tests wheel native check-kills check-scaling check-published check-table1 check-twins clean
 
@@ -18,7 +18,7 @@ help:
 	@echo "                      a reproduction 10 times (5 minutes)"
 	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (12 minutes)"
 	@echo "make check-published  the authors' settings on the nine small datasets, from MIRROR=... or downloaded (50 minutes)"
-	@echo "make check-table1     table 1 with an equal search for all 16 models, in runs/equal; stop it and go on as you like"
+	@echo "make check-table1     table 1 with an equal search for all models, in runs/equal; stop it and go on as you like"
 	@echo "                      (DEVICE=cuda ARGS='--workers 15': about an hour on an H200; a CPU takes days)"
 	@echo "make check-twins      generate and prepare twins of the six large datasets in full size (3 minutes)"
 	@echo "make clean            remove the environment and everything built"

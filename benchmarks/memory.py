@@ -13,7 +13,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,11 @@ from glognn.errors import DataWarning
 from glognn.experiments.config import resolve
 from glognn.experiments.run import load_graph
 from glognn.graph.graph import Graph
-from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import MODELS, ModelConfig
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
+from glognn.training.preflight import Need, sizes_of
 
 EPOCHS = 3
 LATE: dict[str, dict[str, Any]] = {"polynormer": {"local_epochs": 1}}
@@ -80,10 +80,8 @@ def measure(model: NodeModel[Any], graph: Graph) -> int:
 
 
 def predict(config: ModelConfig, graph: Graph) -> int:
-    entries = graph.x.nnz if isinstance(graph.x, SparseMatrix) else None
-    return config.activation_bytes(
-        graph.num_nodes, graph.adjacency.matrix.nnz, graph.num_features, graph.num_classes, num_feature_entries=entries
-    )
+    """From the sizes that a user knows: how many pairs of nodes are at distance 2 is guessed."""
+    return Need.of(config, replace(sizes_of(graph), second_paths=None)).training
 
 
 def main() -> None:

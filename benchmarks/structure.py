@@ -15,7 +15,7 @@ from pathlib import Path
 from glognn.data.structure import structural_similarities
 from glognn.experiments.config import resolve
 from glognn.experiments.run import load_graph
-from glognn.models.configs import WRGATConfig
+from glognn.models.configs.handwritten import WRGATConfig
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import glognn
+from glognn.models.configs import MODELS
 from glognn.settings import Settings
 from tests.conftest import ENVIRONMENT, ROOT
 
@@ -108,11 +109,19 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def test_public_names() -> None:
-    assert sorted(glognn.__all__) == sorted(glognn._HOMES)
+    assert {config.model_class().__name__ for config in MODELS.values()} <= set(glognn.__all__)
     for name in glognn.__all__:
         thing = getattr(glognn, name)
         assert inspect.getdoc(thing), name
     assert set(glognn.__all__) <= set(dir(glognn))
+
+
+def test_type_checkers_see_the_public_names() -> None:
+    """The block that they read names each of them, with where it is defined, the models of the registry included."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {alias.asname: node.module for node in block.body for alias in node.names}
+    assert seen == {name: getattr(glognn, name).__module__ for name in glognn.__all__}
 
 
 def test_settings_are_declared_with_help_and_valid_defaults() -> None:

@@ -3,129 +3,97 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from glognn.models.configs import MODELS
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from glognn.data.catalog import find_dataset
-    from glognn.data.npz import read_npz, write_npz
-    from glognn.data.sources import load_dataset
-    from glognn.data.splits import random_splits
-    from glognn.errors import GloGNNError, InputError, TrainingError
-    from glognn.estimator import GloGNNClassifier
-    from glognn.experiments.folder import load_model
-    from glognn.explain.coefficients import coefficient_rows
-    from glognn.graph.config import GraphConfig
-    from glognn.graph.graph import Graph
-    from glognn.graph.homophily import measure_homophily
-    from glognn.models.acmgcn import ACMGCN
-    from glognn.models.dirgnn import DirGNN
-    from glognn.models.gat import GAT
-    from glognn.models.gcn import GCN
-    from glognn.models.gcnii import GCNII
-    from glognn.models.ggcn import GGCN
-    from glognn.models.glognn import GloGNN, GloGNNPlusPlus
-    from glognn.models.gprgnn import GPRGNN
-    from glognn.models.h2gcn import H2GCN
-    from glognn.models.linkx import LINKX
-    from glognn.models.mixhop import MixHop
-    from glognn.models.mlp import MLP
-    from glognn.models.polynormer import Polynormer
-    from glognn.models.sgformer import SGFormer
-    from glognn.models.wrgat import WRGAT
-    from glognn.nn.global_homophily import GlobalHomophily
-    from glognn.training.callbacks import Callback
-    from glognn.training.config import TrainingConfig
-    from glognn.training.driver import train
-    from glognn.training.history import TrainingResult
-    from glognn.training.new_nodes import predict_new_nodes
-    from glognn.training.predict import predict
+    from glognn.data.catalog import find_dataset as find_dataset
+    from glognn.data.npz import read_npz as read_npz
+    from glognn.data.npz import write_npz as write_npz
+    from glognn.data.sources import load_dataset as load_dataset
+    from glognn.data.splits import random_splits as random_splits
+    from glognn.errors import GloGNNError as GloGNNError
+    from glognn.errors import InputError as InputError
+    from glognn.errors import TrainingError as TrainingError
+    from glognn.estimator import GloGNNClassifier as GloGNNClassifier
+    from glognn.experiments.folder import load_model as load_model
+    from glognn.experiments.progress import Progress as Progress
+    from glognn.experiments.reproduce import reproduce as reproduce
+    from glognn.experiments.train import train_models as train_models
+    from glognn.experiments.tune import tune as tune
+    from glognn.explain.coefficients import coefficient_rows as coefficient_rows
+    from glognn.graph.config import GraphConfig as GraphConfig
+    from glognn.graph.graph import Graph as Graph
+    from glognn.graph.homophily import measure_homophily as measure_homophily
+    from glognn.models.acmgcn import ACMGCN as ACMGCN
+    from glognn.models.dirgnn import DirGNN as DirGNN
+    from glognn.models.gat import GAT as GAT
+    from glognn.models.gcn import GCN as GCN
+    from glognn.models.gcnii import GCNII as GCNII
+    from glognn.models.ggcn import GGCN as GGCN
+    from glognn.models.glognn import GloGNN as GloGNN
+    from glognn.models.glognn import GloGNNPlusPlus as GloGNNPlusPlus
+    from glognn.models.gprgnn import GPRGNN as GPRGNN
+    from glognn.models.h2gcn import H2GCN as H2GCN
+    from glognn.models.linkx import LINKX as LINKX
+    from glognn.models.mixhop import MixHop as MixHop
+    from glognn.models.mlp import MLP as MLP
+    from glognn.models.polynormer import Polynormer as Polynormer
+    from glognn.models.sgformer import SGFormer as SGFormer
+    from glognn.models.wrgat import WRGAT as WRGAT
+    from glognn.nn.global_homophily import GlobalHomophily as GlobalHomophily
+    from glognn.training.callbacks import Callback as Callback
+    from glognn.training.config import TrainingConfig as TrainingConfig
+    from glognn.training.driver import train as train
+    from glognn.training.history import TrainingResult as TrainingResult
+    from glognn.training.new_nodes import predict_new_nodes as predict_new_nodes
+    from glognn.training.predict import predict as predict
 
 _HOMES = {
-    "ACMGCN": "glognn.models.acmgcn",
     "Callback": "glognn.training.callbacks",
     "coefficient_rows": "glognn.explain.coefficients",
-    "DirGNN": "glognn.models.dirgnn",
     "find_dataset": "glognn.data.catalog",
-    "GAT": "glognn.models.gat",
-    "GCN": "glognn.models.gcn",
-    "GCNII": "glognn.models.gcnii",
-    "GGCN": "glognn.models.ggcn",
     "GlobalHomophily": "glognn.nn.global_homophily",
-    "GloGNN": "glognn.models.glognn",
     "GloGNNClassifier": "glognn.estimator",
     "GloGNNError": "glognn.errors",
-    "GloGNNPlusPlus": "glognn.models.glognn",
-    "GPRGNN": "glognn.models.gprgnn",
     "Graph": "glognn.graph.graph",
     "GraphConfig": "glognn.graph.config",
-    "H2GCN": "glognn.models.h2gcn",
     "InputError": "glognn.errors",
-    "LINKX": "glognn.models.linkx",
     "load_dataset": "glognn.data.sources",
     "load_model": "glognn.experiments.folder",
     "measure_homophily": "glognn.graph.homophily",
-    "MixHop": "glognn.models.mixhop",
-    "MLP": "glognn.models.mlp",
-    "Polynormer": "glognn.models.polynormer",
     "predict": "glognn.training.predict",
     "predict_new_nodes": "glognn.training.new_nodes",
+    "Progress": "glognn.experiments.progress",
     "random_splits": "glognn.data.splits",
     "read_npz": "glognn.data.npz",
-    "SGFormer": "glognn.models.sgformer",
+    "reproduce": "glognn.experiments.reproduce",
     "train": "glognn.training.driver",
+    "train_models": "glognn.experiments.train",
     "TrainingConfig": "glognn.training.config",
     "TrainingError": "glognn.errors",
     "TrainingResult": "glognn.training.history",
-    "WRGAT": "glognn.models.wrgat",
+    "tune": "glognn.experiments.tune",
     "write_npz": "glognn.data.npz",
 }
+"""Where public names are defined, but for the models, which the registry knows."""
 
-__all__ = [
-    "ACMGCN",
-    "GAT",
-    "GCN",
-    "GCNII",
-    "GGCN",
-    "GPRGNN",
-    "H2GCN",
-    "LINKX",
-    "MLP",
-    "WRGAT",
-    "Callback",
-    "DirGNN",
-    "GloGNN",
-    "GloGNNClassifier",
-    "GloGNNError",
-    "GloGNNPlusPlus",
-    "GlobalHomophily",
-    "Graph",
-    "GraphConfig",
-    "InputError",
-    "MixHop",
-    "Polynormer",
-    "SGFormer",
-    "TrainingConfig",
-    "TrainingError",
-    "TrainingResult",
-    "coefficient_rows",
-    "find_dataset",
-    "load_dataset",
-    "load_model",
-    "measure_homophily",
-    "predict",
-    "predict_new_nodes",
-    "random_splits",
-    "read_npz",
-    "train",
-    "write_npz",
-]
+
+def _homes() -> dict[str, str]:
+    modules = [config.implementation.split(":") for config in MODELS.values()]
+    return {**_HOMES, **{name: module for module, name in modules}}
+
+
+__all__ = sorted(_homes())
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    homes = _homes()
+    if name not in homes:
         raise AttributeError(f"module 'glognn' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(homes[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *_homes()])

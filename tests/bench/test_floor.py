@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from glognn.bench.floor import Count, Input, Rates, Shape, copy_bandwidth, count, floor_record, product_rate
+from glognn.bench.floor import Count, Rates, Shape, Stored, copy_bandwidth, count, floor_record, product_rate
 from glognn.graph.graph import Graph
 from glognn.models.configs import GloGNNConfig
 from tests.conftest import make_data
@@ -20,9 +20,8 @@ def test_a_small_case_counted_by_hand() -> None:
         hidden=4,
         encoder_layers=2,
         layers=1,
-        hops=1,
-        inputs=(Input(5, 6, True), Input(3, 7, True)),
-        hop_values=7,
+        hops=(7,),
+        inputs=(Stored(5, 6, True), Stored(3, 7, True)),
         dropout=False,
     )
     weights = 5 * 4 + 3 * 4 + 4 * 2
@@ -37,8 +36,8 @@ def test_a_small_case_counted_by_hand() -> None:
 
 
 def test_dropout_needs_a_second_forward_pass_and_dense_features_are_read_whole() -> None:
-    dense = Input(5, 15, False)
-    settings = {"nodes": 3, "classes": 2, "hidden": 4, "encoder_layers": 3, "layers": 0, "hops": 0, "hop_values": 7}
+    dense = Stored(5, 15, False)
+    settings = {"nodes": 3, "classes": 2, "hidden": 4, "encoder_layers": 3, "layers": 0, "hops": ()}
     without = count(Shape(**settings, inputs=(dense,), dropout=False))
     with_dropout = count(Shape(**settings, inputs=(dense,), dropout=True))
     assert with_dropout.bytes - without.bytes == 4 * 3 * 4
@@ -54,7 +53,8 @@ def test_what_settings_leave_out_is_not_counted() -> None:
     assert [each.values for each in both.inputs] == [60 * 7, nnz]
     assert [each.columns for each in Shape.of(graph, GloGNNConfig(alpha=0.0)).inputs] == [7]
     assert [each.columns for each in Shape.of(graph, GloGNNConfig(alpha=1.0)).inputs] == [60]
-    assert Shape.of(graph, GloGNNConfig(beta2=0.0)).hops == 0
+    assert both.hops == (nnz, nnz)
+    assert Shape.of(graph, GloGNNConfig(beta2=0.0)).hops == ()
     assert Shape.of(graph, GloGNNConfig(gamma=1.0)).layers == 0
     single = Shape.of(graph, GloGNNConfig(num_encoder_layers=1))
     assert (single.hidden, single.chain) == (3, 0)

@@ -52,6 +52,7 @@ def test_help_names_the_commands_and_every_setting() -> None:
 def test_models() -> None:
     out = run("models").stdout
     assert all(name in out for name in MODELS)
+    assert run("models", "--names").stdout.split() == list(MODELS)
     for name, config in MODELS.items():
         text = run("models", name).stdout
         assert all(flag(info.name) in text and str(info.default) in text for info in config.infos())

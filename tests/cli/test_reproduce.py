@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from glognn.cli import main as cli
+from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import make_plan
-from glognn.experiments.pool import run_jobs
 from glognn.training import preflight
 from tests.cli.test_datasets import run
 from tests.conftest import MIRROR
@@ -75,6 +75,10 @@ def test_a_small_table(tmp_path: Path) -> None:
     again = run(*arguments, cwd=tmp_path).stdout
     assert "8 runs, 8 of them done already" in again
     assert (folder / "table.md").read_text() == table
+    shown = run(*arguments, "--models", "mlp,gcn", "--render-only", cwd=tmp_path).stdout
+    assert "done already" not in shown
+    assert "| gcn | not run | not run |" in shown
+    assert not list((tmp_path / "out").glob("*/gcn-*"))
     more = run(*arguments[:-2], "--out", "out", "--seeds", "1", "--workers", "1", cwd=tmp_path).stdout
     assert "8 runs, 0 of them done already" in more
     listed = json.loads(run("runs", "out", "--json", cwd=tmp_path).stdout)
@@ -142,6 +146,8 @@ def test_efficiency(tmp_path: Path) -> None:
     assert (folder / "efficiency.md").read_text() in out
     assert (folder / "efficiency.png").is_file()
     assert "4 runs, 4 of them done already" in run("reproduce", "efficiency", *options, cwd=tmp_path).stdout
+    none = run("reproduce", "efficiency", *options, "--render-only", "--out", "empty", cwd=tmp_path).stdout
+    assert none == "No run of efficiency is done.\n"
 
 
 def test_runs(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from glognn.cli.datasets import GROUPS
 from glognn.data.catalog import DATASETS, find_dataset
 from glognn.data.sources import find_source
 from glognn.data.statistics import differences, measure
 from glognn.errors import InputError
+from glognn.experiments.paper import paper_models, paper_result
 from glognn.metrics import METRICS
 from tests.conftest import make_data
 
@@ -20,12 +22,14 @@ SMALL = ["texas", "wisconsin", "cornell", "actor", "squirrel", "chameleon", "cor
 LARGE = ["penn94", "pokec", "arxiv-year", "snap-patents", "genius", "twitch-gamers"]
 
 
-def test_the_fifteen_and_those_beyond() -> None:
-    groups = {group: [e.name for e in DATASETS.values() if e.group == group] for group in ("small", "large", "beyond")}
+def test_the_fifteen_of_the_paper_and_those_beyond() -> None:
+    assert {entry.group for entry in DATASETS.values()} == set(GROUPS)
+    groups = {group: [e.name for e in DATASETS.values() if e.group == group] for group in GROUPS}
     assert groups["small"] == SMALL
     assert groups["large"] == LARGE
-    assert len(groups["beyond"]) == 20
-    assert sum(name.startswith("twitch-explicit-") for name in groups["beyond"]) == 7
+    for name in DATASETS:
+        in_the_paper = any(paper_result(model, name) for model in paper_models())
+        assert in_the_paper == (name not in groups["beyond"]), name
     assert [name for name, entry in DATASETS.items() if entry.twin] == LARGE
 
 

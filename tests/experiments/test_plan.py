@@ -15,8 +15,8 @@ from glognn.experiments import plan as plan_module
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import find_settings, resolve
 from glognn.experiments.folder import read_report
+from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import Job, make_plan, parse_names, parse_seeds, settings_hash
-from glognn.experiments.pool import run_jobs
 from glognn.experiments.studies import ablation_plan, same_as_full
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS
@@ -196,7 +196,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from glognn.experiments.plan import make_plan
-from glognn.experiments.pool import run_jobs
+from glognn.experiments.jobs import run_jobs
 if __name__ == "__main__":
     given = {"epochs": 60, "threads": 1, "device": "cpu", "hidden_channels": 8, "checkpoint_interval": 0.0}
     jobs = make_plan(Path(sys.argv[1]), ["pairs"], ["mlp", "gcn", "glognn"], splits="0-2", given=given)

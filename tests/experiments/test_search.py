@@ -17,12 +17,12 @@ from glognn.experiments.search import (
     Search,
     best_trial,
     chosen_settings,
+    do_trials,
     finished_trials,
     open_folder,
     open_study,
     read_search,
     take_trials,
-    work,
     write_best,
 )
 from glognn.experiments.spaces import find_space, spaces_of
@@ -81,12 +81,12 @@ def test_the_papers_grids() -> None:
 def test_a_study_is_done_resumed_and_gives_settings(tmp_path: Path) -> None:
     what = search(given=HELD | {"epochs": 30})  # long enough for scores to differ
     open_folder(tmp_path, what)
-    work(tmp_path, 4)
+    list(do_trials(tmp_path, 4))
     study = open_study(tmp_path, what)
     assert len(finished_trials(study)) == 4
-    work(tmp_path, 4)  # nothing left to do
+    list(do_trials(tmp_path, 4))  # nothing left to do
     assert len(study.trials) == 4
-    work(tmp_path, 6)
+    list(do_trials(tmp_path, 6))
     assert len(finished_trials(study)) == 6
     best = best_trial(study)
     assert best.value == max(trial.value for trial in study.trials if trial.state == TrialState.COMPLETE)
@@ -112,7 +112,7 @@ def test_what_searches_found_is_kept_as_data(tmp_path: Path, monkeypatch: pytest
     for model, trials in (("mlp", 2), ("gcn", 1)):
         folder = tmp_path / "studies" / model / "pairs"
         open_folder(folder, search(model, sampler="random", prune=False))
-        work(folder, trials)
+        list(do_trials(folder, trials))
     options = [str(tmp_path / "studies"), "--trials", "2", "--settings", str(kept), "--records", str(records)]
     monkeypatch.setattr(sys, "argv", ["keep_search.py", *options])
     runpy.run_path(str(ROOT / "benchmarks" / "keep_search.py"), run_name="__main__")
@@ -137,7 +137,7 @@ def test_splits_train_one_by_one_where_memory_is_short(tmp_path: Path, monkeypat
     monkeypatch.setitem(preflight.BATCH_BYTES, "cpu", 1)
     what = search(prune=False)
     open_folder(tmp_path, what)
-    work(tmp_path, 2, together=2)
+    list(do_trials(tmp_path, 2, together=2))
     trials = finished_trials(open_study(tmp_path, what))
     assert [len(trial.user_attrs["validation"]) for trial in trials] == [2, 2]
     assert all(0 < trial.value <= 1 for trial in trials)
@@ -147,7 +147,7 @@ def test_held_settings_are_not_searched(tmp_path: Path) -> None:
     what = search(given=HELD | {"dropout": 0.125})
     assert "dropout" not in [parameter.name for parameter in what.whole_space().parameters]
     open_folder(tmp_path, what)
-    work(tmp_path, 1)
+    list(do_trials(tmp_path, 1))
     trial = open_study(tmp_path, what).trials[0]
     assert "dropout" not in trial.params
     assert what.config(chosen_settings(what, trial)).model.dropout == 0.125
@@ -173,18 +173,18 @@ def test_grid(tmp_path: Path) -> None:
     given |= {"beta1": 1.0, "weight_decay": 1e-5}
     what = search("glognn", space="paper-small", given=given, sampler="grid", splits="0", prune=False)
     open_folder(tmp_path, what)
-    work(tmp_path, 10)
+    list(do_trials(tmp_path, 10))
     tried = {(t.params["learning_rate"], t.params["beta2"]) for t in finished_trials(open_study(tmp_path, what))}
     assert len(tried) == 10
-    work(tmp_path, 12)  # the grid has no more
+    list(do_trials(tmp_path, 12))  # the grid has no more
     assert len(finished_trials(open_study(tmp_path, what))) == 10
 
 
 WORKER = """
 import sys
 from pathlib import Path
-from glognn.experiments.search import work
-work(Path(sys.argv[1]), int(sys.argv[2]))
+from glognn.experiments.search import do_trials
+list(do_trials(Path(sys.argv[1]), int(sys.argv[2])))
 """
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -124,6 +126,28 @@ class TestEveryModel:
         dense = logits(model, data)
         data.x = data.x.to_sparse_csr()
         torch.testing.assert_close(logits(model, data), dense)
+
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_what_is_made_of_edges_and_sparse_features_is_kept(
+        self, config: type[ModelConfig], data: Data, sparse: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A second call converts nothing, also with other dense features; other edges are converted."""
+        made = []
+        create = sp.csr_array.__init__
+
+        def counted(self: sp.csr_array, *given: Any, **settings: Any) -> None:
+            made.append(self)
+            create(self, *given, **settings)
+
+        monkeypatch.setattr(sp.csr_array, "__init__", counted)
+        x = (data.x * (torch.rand_like(data.x) < 0.4)).to_sparse_csr() if sparse else data.x
+        model = build(config)
+        model(x, data.edge_index)
+        made.clear()
+        model(x if sparse else x + 1, data.edge_index)
+        assert not made
+        model(x, data.edge_index.flip(0))
+        assert made
 
     def test_learns_its_training_nodes(self, config: type[ModelConfig], data: Data) -> None:
         model = build(config, dropout=0.0)

@@ -93,7 +93,7 @@ def test_released_and_exact_coefficients_differ() -> None:
 
 
 def test_wrong_use() -> None:
-    with pytest.raises(InputError, match="'num_nodes' parameter of GloGNN must be given when alpha > 0"):
+    with pytest.raises(InputError, match="'num_nodes' parameter of GloGNN must be given when the adjacency is read"):
         GloGNN(5, 3)
     model = GloGNN(5, 3, 10)
     with pytest.raises(InputError, match="'alpha' parameter of GloGNN must be 1.0 for a graph without features"):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from glognn.errors import TooLargeError
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.configs import MODELS, ModelConfig
 from glognn.models.memory import Sizes, sparse_bytes
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
+from glognn.training.preflight import Need
 from tests.conftest import make_data
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -39,7 +42,9 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "mlp": [{}, {"num_layers": 1}, {"num_layers": 4}],
 }
 CASES = [
-    pytest.param(MODELS[name](**each), id=f"{name}-{k}") for name in SETTINGS for k, each in enumerate(SETTINGS[name])
+    pytest.param(config(**each), id=f"{name}-{k}")
+    for name, config in MODELS.items()
+    for k, each in enumerate(SETTINGS.get(name, [{}]))
 ]
 
 
@@ -68,8 +73,8 @@ def test_the_peak_is_close_to_the_allocated(config: ModelConfig, monkeypatch: py
         now += event.nbytes()
         peak = max(peak, now)
     sizes = Sizes(graph.num_nodes, graph.adjacency.matrix.nnz, graph.num_features, graph.num_classes)
-    predicted = config.activation_bytes(sizes.nodes, sizes.entries, sizes.features, sizes.classes)
-    assert predicted - config.input_bytes(sizes) == pytest.approx(peak + weights, rel=0.25)
+    need = Need.of(config, sizes)
+    assert need.weights + need.activations == pytest.approx(peak + weights, rel=0.25)
 
 
 def test_sparse_inputs_are_what_they_take() -> None:
@@ -84,14 +89,24 @@ def test_sparse_inputs_are_what_they_take() -> None:
 
 
 def test_sparse_features_take_less() -> None:
-    config = MODELS["gcn"]()
-    assert config.activation_bytes(1000, 5000, 500, 3, num_feature_entries=5000) < config.activation_bytes(
-        1000, 5000, 500, 3
-    )
+    config, sizes = MODELS["gcn"](), Sizes(1000, 5000, 500, 3)
+    assert Need.of(config, replace(sizes, feature_entries=5000)).training < Need.of(config, sizes).training
 
 
 def test_a_model_without_its_own_prediction_has_one() -> None:
     class Plain(ModelConfig):
-        title, name, summary, paper, implementation = "Plain", "plain", "", "", ""
+        title, name, summary, paper, implementation = "Plain", "plain", "", "", MODELS["mlp"].implementation
 
-    assert Plain().activation_bytes(1000, 5000, 50, 3) > 4 * 1000 * 50
+        def as_dict(self) -> dict[str, Any]:
+            return MODELS["mlp"]().as_dict()
+
+    assert Need.of(Plain(), Sizes(1000, 5000, 50, 3)).training > 4 * 1000 * 50
+
+
+def test_counting_weights_takes_no_memory_and_no_random_numbers() -> None:
+    sizes = Sizes(10**9, 10**10, 10**6, 3)
+    before = torch.get_rng_state()
+    assert MODELS["glognn"](hidden_channels=512).num_parameters(sizes) == 512 * (10**9 + 10**6 + 2 + 3) + 3 + 2
+    assert torch.equal(torch.get_rng_state(), before)
+    with pytest.raises(TooLargeError, match="MLP does not fit: it has more weights than can be counted"):
+        MODELS["mlp"](hidden_channels=10**12, num_layers=3).num_parameters(sizes)

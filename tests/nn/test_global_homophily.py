@@ -13,7 +13,8 @@ from glognn.errors import InputError, TrainingError
 from glognn.graph.adjacency import Adjacency
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.global_homophily import GlobalHomophily
-from glognn.nn.hops import ADJACENCY, Hops
+from glognn.nn.hops import Hops
+from glognn.nn.inputs import ADJACENCY
 from tests.reference.dense import Problem, reachability
 
 EPS = torch.finfo(torch.float64).eps

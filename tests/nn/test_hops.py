@@ -9,7 +9,8 @@ from torch_geometric.data import Data
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.nn import hops as hops_module
-from glognn.nn.hops import ADJACENCY, Hops, powers
+from glognn.nn.hops import Hops
+from glognn.nn.inputs import ADJACENCY, powers
 from tests.reference.dense import reachability
 
 

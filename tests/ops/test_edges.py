@@ -9,25 +9,26 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from glognn.graph.graph import Graph
+from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import SparseMatrix
-from glognn.ops.edges import EdgePattern, edge_dot, edge_sum
+from glognn.ops.edges import edge_dot, edge_sum
 from glognn.ops.products import matmul
 from glognn.ops.segments import segment_softmax
-from glognn.ops.sparse_dropout import dropout_matmul, droppable
+from glognn.ops.sparse_dropout import dropout_matmul, with_droppable_entries
 
 
-def pattern_of(rows: int, columns: int, density: float = 0.3) -> tuple[EdgePattern, Tensor, Tensor]:
+def pattern_of(rows: int, columns: int, density: float = 0.3) -> tuple[Pattern, Tensor, Tensor]:
     """A random pattern with empty rows and columns, and the ends of its edges."""
     places = torch.rand(rows, columns, dtype=torch.float64) * (torch.rand(rows, columns) < density)
     places[0], places[:, 1] = 0, 0
     matrix = SparseMatrix.from_scipy(sp.csr_array(places.numpy()), torch.float64)
-    return EdgePattern.of(matrix), *matrix.entries()
+    return matrix.pattern, *matrix.entries()
 
 
 @pytest.mark.parametrize("density", [0.0, 0.3])
 def test_edge_sum_and_edge_dot_with_gradients_of_both_orders(density: float) -> None:
     pattern, node, neighbour = pattern_of(9, 7, density)
-    weights = torch.rand(pattern.num_edges, dtype=torch.float64, requires_grad=True)
+    weights = torch.rand(pattern.num_entries, dtype=torch.float64, requires_grad=True)
     left, right = (torch.randn(n, 4, dtype=torch.float64, requires_grad=True) for n in (9, 7))
     square = torch.zeros(9, 7, dtype=torch.float64).index_put((node, neighbour), weights)
     torch.testing.assert_close(edge_sum(pattern, weights, right), square @ right)
@@ -39,7 +40,7 @@ def test_edge_sum_and_edge_dot_with_gradients_of_both_orders(density: float) -> 
 
 def test_edge_operations_over_a_batch() -> None:
     pattern, _, _ = pattern_of(9, 7)
-    weights = torch.rand(3, pattern.num_edges, dtype=torch.float64)
+    weights = torch.rand(3, pattern.num_entries, dtype=torch.float64)
     right = torch.randn(7, 4, dtype=torch.float64)
 
     def loss(each: Tensor) -> Tensor:
@@ -66,7 +67,7 @@ class TestDropout:
 
     def test_masks_the_matrix_and_its_transpose_alike(self) -> None:
         sparse = Graph.from_data(Data(x=self.features().to_sparse_csr()), dtype=torch.float64).x
-        ready, eye = droppable(sparse), torch.eye(30, dtype=torch.float64)
+        ready, eye = with_droppable_entries(sparse), torch.eye(30, dtype=torch.float64)
         weight = torch.rand(30, 6, dtype=torch.float64, requires_grad=True)
         torch.manual_seed(5)
         dropped = dropout_matmul(ready, eye, 0.4, True)
@@ -85,12 +86,12 @@ class TestDropout:
         x, weight = self.features(), torch.rand(30, 6, dtype=torch.float64)
         sparse = Graph.from_data(Data(x=x.to_sparse_csr()), dtype=torch.float64).x
         for matrix in (x, sparse):
-            torch.testing.assert_close(dropout_matmul(droppable(matrix), weight, 0.9, False), x @ weight)
+            torch.testing.assert_close(dropout_matmul(with_droppable_entries(matrix), weight, 0.9, False), x @ weight)
 
     def test_runs_over_a_batch_of_weights(self) -> None:
         """Each member has a mask of its own, and gradients go through it."""
         sparse = Graph.from_data(Data(x=self.features().to_sparse_csr()), dtype=torch.float64).x
-        ready, weights = droppable(sparse), torch.rand(3, 30, 6, dtype=torch.float64)
+        ready, weights = with_droppable_entries(sparse), torch.rand(3, 30, 6, dtype=torch.float64)
 
         def loss(weight: Tensor) -> Tensor:
             return dropout_matmul(ready, weight, 0.5, True).square().sum()

@@ -13,8 +13,9 @@ from scipy.stats import t, wilcoxon
 
 from glognn.data.catalog import DATASETS
 from glognn.experiments import paper
+from glognn.experiments.comparison import Comparison, compare
 from glognn.experiments.paper import paper_result
-from glognn.report.comparison import Comparison, compare, places, to_csv, to_latex, to_markdown
+from glognn.report.comparison import places, to_csv, to_latex, to_markdown
 
 PAPER = json.loads(Path(paper.__file__).with_name("paper.json").read_text(encoding="utf-8"))
 

@@ -14,7 +14,7 @@ import torch
 
 from glognn.errors import InputError, TrainingError
 from glognn.graph.graph import Graph
-from glognn.models.configs import MLPConfig
+from glognn.models.configs.handwritten import MLPConfig
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.native.library import find_library
 from glognn.ops.dropout import Streams

@@ -10,11 +10,13 @@ import torch
 from torch_geometric.data import Data
 
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError
+from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import make_plan
-from glognn.experiments.pool import run_jobs
-from glognn.experiments.search import Search, best_trial, finished_trials, open_folder, open_study, work
+from glognn.experiments.search import Search, best_trial, do_trials, finished_trials, open_folder, open_study
 from glognn.graph.graph import Graph
-from glognn.models.configs import MODELS, GCNConfig, H2GCNConfig, MLPConfig, WRGATConfig
+from glognn.models.configs import MODELS
+from glognn.models.configs.handwritten import H2GCNConfig, MLPConfig, WRGATConfig
+from glognn.models.configs.pyg import GCNConfig
 from glognn.models.memory import Sizes
 from glognn.models.mlp import MLP
 from glognn.training import preflight
@@ -97,7 +99,7 @@ def test_nothing_is_computed_when_refused(machine: Path, data: Data, monkeypatch
 def test_the_estimate_is_what_models_declare(config: type[Any]) -> None:
     sizes = Sizes(3000, 20_000, 50, 4)
     need, double = Need.of(config(), sizes), Need.of(config(), sizes, value_bytes=8)
-    assert need.training == config().activation_bytes(3000, 20_000, 50, 4)
+    assert need.training == need.weights + need.activations + config().input_bytes(sizes)
     assert double.training == pytest.approx(2 * need.training, rel=1e-6)
     many = Need.of(config(), sizes, members=10)
     assert many.inputs == need.inputs
@@ -175,7 +177,7 @@ def test_trials_that_do_not_fit_are_given_up(tmp_path: Path) -> None:
     held = {"epochs": 2, "threads": 1, "device": "cpu", "hidden_channels": 10**9, "num_layers": 2}
     search = Search("mlp", "pairs", "wide", "0-1", held)
     open_folder(tmp_path, search)
-    work(tmp_path, 2)
+    list(do_trials(tmp_path, 2))
     study = open_study(tmp_path, search)
     assert len(finished_trials(study)) == 2
     with pytest.raises(InputError, match=r"no completed trial yet\. MLP does not fit: training takes about"):

@@ -14,6 +14,7 @@ from glognn.bench.method import synchronize
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.configs import GloGNNConfig
+from glognn.nn.inputs import INPUTS, OPERATORS, products
 
 VALUE = 4
 """Bytes of a float32, and of an index."""
@@ -25,7 +26,7 @@ STRETCH_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
-class Input:
+class Stored:
     """A constant input of the encoder: n rows, ``columns`` columns, and its stored values."""
 
     columns: int
@@ -33,7 +34,7 @@ class Input:
     sparse: bool
 
     @classmethod
-    def of(cls, matrix: Matrix) -> Input:
+    def of(cls, matrix: Matrix) -> Stored:
         if isinstance(matrix, SparseMatrix):
             return cls(matrix.shape[1], matrix.nnz, True)
         return cls(matrix.shape[1], matrix.numel(), False)
@@ -43,7 +44,8 @@ class Input:
 class Shape:
     """Everything the count depends on, for inputs that are fused at the hidden layer.
 
-    ``hidden`` is the width of the first linear maps, ``hop_values`` the stored values of the adjacency in the hops.
+    ``hidden`` is the width of the first linear maps; ``hops`` are the stored values of the operator in each product
+    that the hops of a layer take.
     """
 
     nodes: int
@@ -51,28 +53,21 @@ class Shape:
     hidden: int
     encoder_layers: int
     layers: int
-    hops: int
-    inputs: tuple[Input, ...]
-    hop_values: int
+    hops: tuple[int, ...]
+    inputs: tuple[Stored, ...]
     dropout: bool
 
     @classmethod
     def of(cls, graph: Graph, config: GloGNNConfig) -> Shape:
-        adjacency = graph.adjacency.normalized(config.normalization)
-        inputs = []
-        if config.alpha < 1 and graph.x is not None:
-            inputs.append(Input.of(graph.x))
-        if config.alpha > 0:
-            inputs.append(Input.of(adjacency))
+        normalization = config.normalization
         return cls(
             nodes=graph.num_nodes,
             classes=graph.num_classes,
             hidden=config.hidden_channels if config.num_encoder_layers > 1 else graph.num_classes,
             encoder_layers=config.num_encoder_layers,
             layers=config.num_layers if config.gamma < 1 else 0,
-            hops=config.num_hops if config.beta2 > 0 else 0,
-            inputs=tuple(inputs),
-            hop_values=adjacency.nnz,
+            hops=tuple(OPERATORS[name].make(graph, normalization).nnz for name in products(config.words)),
+            inputs=tuple(Stored.of(INPUTS[name].make(graph, normalization)) for name in config.inputs),
             dropout=config.dropout > 0,
         )
 
@@ -100,7 +95,7 @@ class Count:
 def count(shape: Shape) -> Count:
     r"""Bytes and floating-point operations that one epoch needs, in float32 with 32-bit indices.
 
-    n nodes, c classes, width h, L layers, K hops; z stored values of an input or of the adjacency. A forward pass is
+    n nodes, c classes, width h, L layers, K hops; z stored values of an input or of a hop's operator. A forward pass is
     needed twice in an epoch, for the evaluation and for the step, but for the first linear maps, whose result serves
     both; without dropout one pass serves both altogether. So there are F = 2 or 1 forward passes and a backward one.
 
@@ -135,10 +130,10 @@ def count(shape: Shape) -> Count:
             moved += VALUE * (2 * each.values + 2 * each.columns * h + n * h)
         flops += 4 * each.values * h
     moved += VALUE * n * h * (forward + 3)
-    hop = shape.hop_values * VALUE * (2 + c) + VALUE * n * c
-    moved += (forward + 1) * shape.layers * (3 * VALUE * n * c + shape.hops * hop)
+    hops = sum(values * VALUE * (2 + c) + VALUE * n * c for values in shape.hops)
+    moved += (forward + 1) * shape.layers * (3 * VALUE * n * c + hops)
     flops += 2 * n * shape.chain * (forward + 2)
-    flops += shape.layers * (forward + 2) * (6 * n * c**2 + 2 * shape.hops * shape.hop_values * c)
+    flops += shape.layers * (forward + 2) * (6 * n * c**2 + 2 * sum(shape.hops) * c)
     return Count(moved, flops)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import torch
 
 from glognn.bench.method import Method, synchronize
-from glognn.experiments.pool import watch_parent
+from glognn.experiments.workers import watch_parent
 
 EPOCHS = 2
 STATUS = Path("/proc/self/status")

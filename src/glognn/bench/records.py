@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import torch
 
 from glognn.bench.config import BenchConfig
-from glognn.errors import InputError
 from glognn.experiments.environment import machine, versions
 from glognn.storage import write_json
 
@@ -54,14 +52,3 @@ def make_record(config: BenchConfig, device: torch.device) -> Record:
 
 def write_record(path: Path, record: Record) -> None:
     write_json(path, record)
-
-
-def read_record(path: Path) -> Record:
-    """A record that :func:`write_record` wrote."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"'{path}' is no record of a benchmark: {error}.") from None
-    if not isinstance(record, dict) or record.get("kind") != KIND or record.get("schema_version") != SCHEMA_VERSION:
-        raise InputError(f"'{path}' is no record of a benchmark with schema_version {SCHEMA_VERSION}.")
-    return record

@@ -56,7 +56,7 @@ def configuration(model: str, dataset: str, config: BenchConfig, width: int | No
 
 
 @dataclass(frozen=True)
-class Workplace:
+class MethodBuilder:
     """A loaded graph and the settings that methods on it are made with."""
 
     dataset: str
@@ -66,7 +66,7 @@ class Workplace:
     device: torch.device
 
     @classmethod
-    def load(cls, dataset: str, config: BenchConfig, mirror: Path | None) -> Workplace:
+    def load(cls, dataset: str, config: BenchConfig, mirror: Path | None) -> MethodBuilder:
         loaded = load_graph(configuration("glognn", dataset, config), mirror)
         loaded.graph.check_trainable(SPLIT)
         return cls(dataset, loaded.graph, loaded.facts, config, resolve_device(config.device))
@@ -118,9 +118,9 @@ def run_bench(
     with _threads(config.threads):
         for dataset in datasets:
             on_progress(dataset, "loading")
-            place = Workplace.load(dataset, config, mirror)
-            record["rows"] += _bench_dataset(place, methods, mirror, partial(on_progress, dataset))
-            record["datasets"][dataset] = place.facts
+            builder = MethodBuilder.load(dataset, config, mirror)
+            record["rows"] += _bench_dataset(builder, methods, mirror, partial(on_progress, dataset))
+            record["datasets"][dataset] = builder.facts
             if out is not None:
                 write_record(out, record)
     return record
@@ -144,33 +144,33 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def _bench_dataset(
-    place: Workplace, methods: Sequence[str], mirror: Path | None, on_progress: Callable[[str], None]
+    builder: MethodBuilder, methods: Sequence[str], mirror: Path | None, on_progress: Callable[[str], None]
 ) -> list[Row]:
-    config = place.config
-    built, epochs, problems = _prepare(place, methods, on_progress)
+    config = builder.config
+    built, epochs, problems = _prepare(builder, methods, on_progress)
     times = _time(built, epochs, config, on_progress)
-    rates = Rates.measure(place.graph.num_nodes, place.width, place.device)
-    rows = {name: empty_row(place.dataset, name) for name in methods}
+    rates = Rates.measure(builder.graph.num_nodes, builder.width, builder.device)
+    rows = {name: empty_row(builder.dataset, name) for name in methods}
     for name, problem in problems.items():
         rows[name]["problem"] = problem
     for name, method in built.items():
         rows[name] |= {**method.facts(), "epochs": epochs[name], **_times(name, times)}
-        rows[name]["floor"] = _floor(place, name, rates, times[name])
+        rows[name]["floor"] = _floor(builder, name, rates, times[name])
         if config.profile:
             on_progress(f"{name}: profile")
-            rows[name]["profile"] = profile_method(method, place.device)
+            rows[name]["profile"] = profile_method(method, builder.device)
     inputs = {name: method.inputs for name, method in built.items() if isinstance(method, Peer)}
     names = list(built)
     built.clear()
     del method
     for name in names if config.memory else []:
         on_progress(f"{name}: memory")
-        rows[name]["memory_mib"] = _memory(place, name, inputs.get(name), mirror)
+        rows[name]["memory_mib"] = _memory(builder, name, inputs.get(name), mirror)
     return list(rows.values())
 
 
 def _prepare(
-    place: Workplace, methods: Sequence[str], on_progress: Callable[[str], None]
+    builder: MethodBuilder, methods: Sequence[str], on_progress: Callable[[str], None]
 ) -> tuple[dict[str, Method], dict[str, int], dict[str, str]]:
     """The methods, the epochs of a turn of each, and why a method cannot be timed on this graph."""
     built: dict[str, Method] = {}
@@ -179,8 +179,8 @@ def _prepare(
     for name in methods:
         on_progress(f"{name}: preparing")
         try:
-            method = place.build(name)
-            epochs[name] = choose_epochs(method, place.config.epochs)
+            method = builder.build(name)
+            epochs[name] = choose_epochs(method, builder.config.epochs)
             built[name] = method
         except (GloGNNError, MemoryError, RuntimeError) as error:
             if not isinstance(error, GloGNNError) and not ran_out(error):
@@ -224,20 +224,20 @@ def _milliseconds(seconds: list[float]) -> dict[str, Any]:
     return Spread.of([1000 * each for each in seconds]).record()
 
 
-def _floor(place: Workplace, method: str, rates: Rates, seconds: list[float]) -> dict[str, Any] | None:
+def _floor(builder: MethodBuilder, method: str, rates: Rates, seconds: list[float]) -> dict[str, Any] | None:
     """The floor of GloGNN, which ours and the released program compute alike; the others compute something else."""
-    model = place.settings(method).model
+    model = builder.settings(method).model
     if method not in OURS | RELEASED or not isinstance(model, GloGNNConfig):
         return None
-    return floor_record(count(Shape.of(place.graph, model)), rates, Spread.of(seconds).median)
+    return floor_record(count(Shape.of(builder.graph, model)), rates, Spread.of(seconds).median)
 
 
 def _memory(
-    place: Workplace, method: str, inputs: tuple[str, str] | None, mirror: Path | None
+    builder: MethodBuilder, method: str, inputs: tuple[str, str] | None, mirror: Path | None
 ) -> dict[str, float] | None:
-    if place.device.type == "cuda":
-        return gpu_memory(lambda: place.build(method, inputs), place.device)
-    return alone(memory_of, place.dataset, method, inputs, place.config, mirror)
+    if builder.device.type == "cuda":
+        return gpu_memory(lambda: builder.build(method, inputs), builder.device)
+    return alone(memory_of, builder.dataset, method, inputs, builder.config, mirror)
 
 
 def memory_of(
@@ -245,5 +245,5 @@ def memory_of(
 ) -> dict[str, float] | None:
     """Peak memory of one method in this process, which should have done nothing else."""
     with _threads(config.threads):
-        place = Workplace.load(dataset, config, mirror)
-        return process_memory(lambda: place.build(method, inputs))
+        builder = MethodBuilder.load(dataset, config, mirror)
+        return process_memory(lambda: builder.build(method, inputs))

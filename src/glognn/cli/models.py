@@ -12,8 +12,12 @@ from glognn.models.configs import MODELS, find_model
 
 def command(
     name: Annotated[str | None, typer.Argument(help="A model, to see all its settings.", metavar="[MODEL]")] = None,
+    names: Annotated[bool, typer.Option("--names", help="The names alone, one on each line.")] = False,
 ) -> None:
     """List the models, or explain one with all its settings, allowed values and defaults."""
+    if names:
+        typer.echo("\n".join(MODELS))
+        return
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,11 +31,6 @@ WORKERS = Annotated[
         help="Processes, each with one CPU thread. [dim]Default: one for each core, with --device cuda 1.[/dim]",
     ),
 ]
-
-
-def worker_count(given: int | None, device: str) -> int:
-    """As many as asked for, or the default."""
-    return given or (1 if device == "cuda" else max(1, os.cpu_count() or 1))
 
 
 def help_text(function: Callable[..., None]) -> str:

@@ -1,29 +1,41 @@
-"""Live progress of training on a terminal, and a line now and then where there is none."""
+"""Live progress on a terminal, and a line now and then where there is none."""
 
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.progress import Progress as Bars
+from rich.status import Status
 
-from glognn.training.callbacks import Callback
+from glognn.cli.tables import describe_graph, describe_tables
+from glognn.experiments.plan import DOES_NOT_FIT
+from glognn.experiments.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from glognn.data.table_graph import KeptTables, TableOptions
+    from glognn.experiments.folder import Report
+    from glognn.experiments.jobs import RunOutcome
+    from glognn.experiments.plan import Job
+    from glognn.experiments.run import LoadedGraph
+    from glognn.experiments.tune import StudyResult
 
 LINE_EVERY = 10.0
 
 
-def counting(console: Console, what: str) -> Progress:
+def counting(console: Console, what: str) -> Bars:
     """A bar that counts things done, with a note and the time left; nothing where there is no terminal."""
-    return Progress(
+    return Bars(
         TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
@@ -37,14 +49,70 @@ def counting(console: Console, what: str) -> Progress:
     )
 
 
-class TrainingProgress(Callback):
-    """Two bars: all runs, and the epochs of the current one with its validation score."""
+class Display(Progress):
+    """Shows what work tells: a bar that counts it, and a line about each thing done.
 
-    def __init__(self, console: Console, num_runs: int, *, quiet: bool = False) -> None:
+    While models train there are two bars, one for all splits and one for the epochs of the current model.
+
+    Attributes:
+        work: What was begun last.
+    """
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self.console = console
-        self.live = console.is_terminal and not quiet
         self.quiet = quiet
-        self._progress = Progress(
+        self.work: Work | None = None
+        self._done = 0
+        self._live: Bars | Status | None = None
+        self._counted = self._epochs = TaskID(0)
+        self._last_line = time.monotonic()
+        self._title = self._metric = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._show(None)
+
+    def _show(self, live: Bars | Status | None) -> None:
+        """Show this in place of what is shown."""
+        if self._live is not None:
+            self._live.stop()
+        self._live = live
+        if live is not None:
+            live.start()
+
+    def _say(self, text: str) -> None:
+        self.console.out(text, highlight=False)
+
+    def on_tables(self, tables: KeptTables, options: TableOptions) -> None:
+        if not self.quiet:
+            describe_tables(self.console, tables, options)
+
+    def on_graph(self, loaded: LoadedGraph, advice: Sequence[str]) -> None:
+        if not self.quiet:
+            self._say(describe_graph(loaded.facts))
+            if advice:
+                self._say("Worth trying:\n" + "\n".join(f"  {each}" for each in advice) + "\n")
+
+    def on_left_out(self, what: str, reason: str) -> None:
+        self._say(f"{what} is left out: {reason}")
+
+    def on_begin(self, work: Work) -> None:
+        self.work, self._done = work, work.done
+        if work.unit == "splits":
+            self._begin_training(work.total)
+            return
+        if work.unit == "trials":
+            self._say(_searches(work))
+        else:
+            self._say(f"{work.total} runs, {work.done} of them done already, {work.workers} at a time")
+        bars = counting(self.console, work.unit)
+        self._counted = bars.add_task("", total=work.total, completed=work.done, note="")
+        self._show(bars)
+
+    def _begin_training(self, total: int) -> None:
+        bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -52,30 +120,25 @@ class TrainingProgress(Callback):
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            console=console,
+            console=self.console,
             transient=True,
-            disable=not self.live,
+            disable=self.quiet or not self.console.is_terminal,
         )
-        self._runs = self._progress.add_task("all runs", total=num_runs, score="")
-        self._epochs = self._progress.add_task("", total=None, score="", visible=False)
-        self._last_line = time.monotonic()
-        self._title = ""
-        self._metric = ""
+        self._counted = bars.add_task("all runs", total=total, score="")
+        self._epochs = bars.add_task("", total=None, score="", visible=False)
+        self._show(bars)
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
+    def _advance(self, done: int, **fields: Any) -> None:
+        self._done = done
+        assert isinstance(self._live, Bars)
+        self._live.update(self._counted, completed=done, **fields)
 
     def on_train_begin(self, info: dict[str, Any]) -> None:
         which = f"split {info['split']}" if info["members"] == 1 else f"{info['members']} splits together"
         self._title = f"{info['model']}, {which}"
         self._metric = info["metric"]
-        self._progress.reset(
+        assert isinstance(self._live, Bars)
+        self._live.reset(
             self._epochs,
             total=info["epochs"],
             completed=info["start_epoch"],
@@ -86,14 +149,57 @@ class TrainingProgress(Callback):
 
     def on_epoch_end(self, metrics: dict[str, float]) -> None:
         score = f"val {100 * metrics[f'val_{self._metric}']:.1f} %"
-        self._progress.update(self._epochs, completed=metrics["epoch"], score=score)
-        if not self.live and not self.quiet and time.monotonic() - self._last_line >= LINE_EVERY:
+        assert isinstance(self._live, Bars)
+        self._live.update(self._epochs, completed=metrics["epoch"], score=score)
+        silent = self.quiet or self.console.is_terminal
+        if not silent and time.monotonic() - self._last_line >= LINE_EVERY:
             self._last_line = time.monotonic()
-            line = f"  {self._title}: epoch {metrics['epoch']:.0f}, {score}, {metrics['seconds']:.0f} s"
-            self.console.out(line, highlight=False)
+            self._say(f"  {self._title}: epoch {metrics['epoch']:.0f}, {score}, {metrics['seconds']:.0f} s")
 
-    def run_done(self, line: str) -> None:
-        """Count a finished run and leave a line about it."""
-        self._progress.advance(self._runs)
+    def on_split_end(self, report: Report) -> None:
+        self._advance(self._done + 1)
         if not self.quiet:
-            self.console.out(line, highlight=False)
+            selected = report["scores"]["selected"]
+            self._say(
+                f"  {report['config']['model']['name']}, split {report['split']}: test {report['metric']} "
+                f"{100 * selected['test']:.2f} % (validation {100 * selected['val']:.2f} %, epoch {selected['epoch']} "
+                f"of {report['scores']['last']['epoch']}, {report['seconds']:.1f} s)"
+            )
+
+    def on_trials_end(self, done: int, best: float | None) -> None:
+        if done == self._done:
+            return
+        assert self.work is not None
+        note = "" if best is None else f"best {100 * best:.2f} %"
+        self._advance(done, note=note)
+        if not self.console.is_terminal:
+            self._say(f"  {done}/{self.work.total} trials{', ' if note else ''}{note}")
+
+    def on_search_end(self, found: Sequence[StudyResult]) -> None:
+        from glognn.report.study import best_table, render_best
+
+        self._show(None)
+        self._say(render_best(found[0]) if len(found) == 1 else best_table(found))
+
+    def on_run_end(self, outcome: RunOutcome) -> None:
+        assert self.work is not None
+        self._advance(self._done + 1)
+        job, failed = outcome.job, "failed" if outcome.fits else DOES_NOT_FIT
+        ended = f"{failed}: {outcome.error}" if outcome.error else f"{outcome.seconds:.1f} s"
+        self._say(
+            f"  {self._done}/{self.work.total} {job.dataset}, {job.label}, seed {job.seed}, split {job.split}: {ended}"
+        )
+
+    def on_examine(self, job: Job) -> None:
+        self._show(self.console.status(f"{job.dataset}, {job.label}, split {job.split}"))
+
+
+def _searches(work: Work) -> str:
+    search = next(iter(work.searches.values()))
+    single = len(work.searches) == 1
+    title = f"{search.model} on {search.dataset}" if single else f"{len(work.searches)} studies"
+    size = f" ({len(search.whole_space().parameters)} settings)" if single else ""
+    return (
+        f"{title}: {work.done} of {work.total} trials done already, space {search.space}{size}, {work.workers} at a "
+        f"time, in {work.folder}"
+    )

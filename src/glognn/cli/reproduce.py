@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from glognn.cli.options import MIRROR, WORKERS, worker_count
-from glognn.cli.studies import ablation, efficiency, examination, table
-from glognn.cli.workshop import Workshop
-from glognn.data.catalog import DATASETS
-from glognn.data.fetch import mirror_dir
-from glognn.errors import GloGNNError, InputError
-from glognn.experiments.plan import SETTINGS, VARIANTS, parse_names, parse_seeds
-from glognn.experiments.studies import HETEROPHILOUS
+from glognn.cli.options import MIRROR, WORKERS
+from glognn.errors import GloGNNError
+from glognn.experiments.plan import SETTINGS, VARIANTS
+from glognn.experiments.reproduce import reproduce
+from glognn.experiments.studies import choose_studies
 from glognn.models.configs import MODELS
-
-GLOGNN = ("glognn++", "glognn")
-TABLES = {"table1": "small", "table2": "large"}
-STUDIES = (*TABLES, "efficiency", "ablation", "grouping", "global-homophily", "all")
-QUICK: dict[str, Any] = {
-    "models": ["glognn++", "glognn", "linkx", "gcn", "mlp"],
-    "datasets": {"table1": ["texas", "wisconsin", "cornell", "cora"], "table2": ["arxiv-year"]},
-    "other_datasets": ["texas", "wisconsin", "cornell"],
-    "splits": "0-2",
-    "epochs": 200,
-}
-"""What --quick does: small enough for a few minutes, with three splits so that means and ranks still say something."""
 
 
 def command(
@@ -73,6 +57,12 @@ def command(
     quick: Annotated[
         bool, typer.Option("--quick", help="Three splits of a few datasets, five models, 200 epochs: a few minutes.")
     ] = False,
+    render_only: Annotated[
+        bool,
+        typer.Option(
+            "--render-only", help="Run nothing: tables and pictures of the runs that are there, 'not run' for others."
+        ),
+    ] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of all runs and tables.")] = Path("runs/reproduce"),
     data_mirror: MIRROR = None,
 ) -> None:
@@ -91,70 +81,32 @@ def command(
     """
     from rich.console import Console
 
-    if study not in STUDIES:
-        raise InputError(f"The study must be one of {', '.join(STUDIES)}. Got {study!r} instead.")
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"The device must be cpu or cuda. Got {device!r} instead.")
-    if study == "all":
-        for each in STUDIES[:-1]:
-            fitting = _fitting(models, _models_of(each, quick)[1])
-            where = _fitting(datasets, _datasets_of(each, quick)[1])
-            if "" not in (fitting, where):
-                command(
-                    each, fitting, where, splits, seeds, settings, workers, device, together, quick, out, data_mirror
-                )
-        return
-    usual_models, possible_models = _models_of(study, quick)
-    chosen_models = parse_names(models, possible_models, "model") if models else usual_models
-    usual, possible = _datasets_of(study, quick)
-    chosen = parse_names(datasets, possible, f"dataset of {study}") if datasets else usual
-    given: dict[str, Any] = {"device": device, "threads": 0 if device == "cuda" else 1}
-    if quick:
-        given["epochs"] = QUICK["epochs"]
-    options: dict[str, Any] = {
-        "settings": settings,
-        "splits": splits or (QUICK["splits"] if quick else "all" if study in (*TABLES, "ablation") else "0"),
-        "seeds": parse_seeds(seeds) if seeds else None,
-        "given": given,
-    }
-    work = Workshop(
-        console=Console(),
-        root=out,
-        folder=out / (f"{study}-quick" if quick else study),
-        mirror=mirror_dir(data_mirror),
-        workers=worker_count(workers, device),
-        together=together,
-    )
-    if study == "efficiency":
-        failures = efficiency(work, chosen, chosen_models, options)
-    elif study in TABLES:
-        failures = table(work, chosen, chosen_models, options)
-    elif study == "ablation":
-        failures = ablation(work, chosen, chosen_models, options)
-    else:
-        failures = examination(work, study, chosen, chosen_models, options)
-    if failures:
-        raise GloGNNError(f"{len(failures)} cells have runs that failed; the output names them.")
+    from glognn.cli.progress import Display
+    from glognn.report.reproduction import render
 
-
-def _fitting(names: str | None, known: Iterable[str]) -> str | None:
-    """Of the names given, those that a study knows; nothing given stays nothing."""
-    return None if names is None else ",".join(name for name in names.split(",") if name.strip() in known)
-
-
-def _models_of(study: str, quick: bool) -> tuple[list[str], list[str]]:
-    """What a study compares by default, and what it can compare."""
-    if study not in (*TABLES, "efficiency"):
-        return list(GLOGNN), list(GLOGNN)
-    return QUICK["models"] if quick else list(MODELS), [*MODELS, *VARIANTS]
-
-
-def _datasets_of(study: str, quick: bool) -> tuple[list[str], list[str]]:
-    """What a study does by default, and what it can do."""
-    group = TABLES.get(study, "small")
-    possible = [name for name, entry in DATASETS.items() if entry.group == group]
-    if study == "efficiency" and not quick:
-        return possible, [name for name, entry in DATASETS.items() if entry.num_splits]
-    if quick:
-        return (QUICK["datasets"][study] if study in TABLES else QUICK["other_datasets"]), possible
-    return (list(HETEROPHILOUS) if study in ("ablation", "global-homophily") else possible), possible
+    console = Console()
+    for each, rows, columns in choose_studies(study, models, datasets, quick=quick):
+        with Display(console) as display:
+            done = reproduce(
+                each,
+                rows,
+                columns,
+                splits=splits,
+                seeds=seeds,
+                settings=settings,
+                workers=workers,
+                device=device,
+                together=together,
+                quick=quick,
+                render_only=render_only,
+                out=out,
+                data_mirror=data_mirror,
+                progress=display,
+            )
+        for part in render(done, terminal=console.is_terminal):
+            if isinstance(part, str):
+                console.out(part, highlight=False)
+            else:
+                console.print(part)
+        if done.failures:
+            raise GloGNNError(f"{len(done.failures)} cells have runs that failed; the output names them.")

@@ -1,4 +1,4 @@
-"""What commands say about a user's own tables: their flags, and the summary that comes first."""
+"""A user's own tables on the command line: their flags, and the summary of tables and graph that comes first."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glognn.data.sources import find_source
 from glognn.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from glognn.data.table_graph import KeptTables, TableOptions
-    from glognn.experiments.config import RunConfig
 
 _PANEL = "Your own tables"
 _SHOWN = 12
-_IMBALANCED, _RARE, _DENSE, _FEW_LABELS = 3.0, 0.1, 20.0, 20
 
 
 def _option(*names: str, help: str, **more: Any) -> Any:
@@ -106,25 +105,8 @@ def table_options(given: dict[str, Any]) -> TableOptions:
     return TableOptions(**given)
 
 
-def make_graph(options: TableOptions, folder: Path, *, quiet: bool) -> str:
-    """Read tables, say what they hold, and write the graph made of them into a run folder; its path."""
-    from rich.console import Console
-
-    from glognn.data.table_graph import KeptTables, graph_from_tables
-    from glognn.experiments.folder import check_free, held
-
-    check_free(folder)
-    tables, data = graph_from_tables(options)
-    with held(folder):
-        if (folder / "tune").is_dir() and KeptTables.load(folder).read != tables.read:
-            raise InputError(f"'{folder}' holds a search on other tables or columns: choose another --out.")
-        path = tables.save(folder, data)
-    if not quiet:
-        _describe(Console(), tables, options)
-    return str(path.resolve())
-
-
-def _describe(console: Console, tables: KeptTables, options: TableOptions) -> None:
+def describe_tables(console: Console, tables: KeptTables, options: TableOptions) -> None:
+    """What was read of a user's tables, and as what."""
     from rich.table import Table
 
     read, encoding = tables.read, tables.encoding
@@ -161,31 +143,16 @@ def _describe(console: Console, tables: KeptTables, options: TableOptions) -> No
     )
 
 
-def advise(console: Console, folder: Path, facts: dict[str, Any], config: RunConfig) -> None:
-    """Settings that the graph of a user's tables suggests and that were not chosen."""
-    from glognn.data.table_graph import KeptTables
-
-    sizes = sorted(KeptTables.load(folder).read["class_sizes"])
-    advice = []
-    if sizes[-1] > _IMBALANCED * sizes[0] and config.training.metric == "accuracy":
-        rare = sizes[0] < _RARE * sum(sizes)
-        metric = "macro_f1" if len(sizes) > 2 else "average_precision" if rare else "roc_auc"
-        advice.append(f"classes are imbalanced: --metric {metric} --class-weight balanced")
-    homophily = facts["edge_homophily"]
-    if homophily is not None and homophily < 0.5 and not config.model.name.startswith("glognn"):
-        advice.append(f"linked nodes differ (edge homophily {homophily:.2f}): --model glognn++")
-    elif homophily is not None and homophily > 0.8:
-        advice.append(f"linked nodes are alike (edge homophily {homophily:.2f}): compare with --model gcn")
-    entries, edges = facts["num_entries"], facts["edges"]
-    if 2.2 * edges["reverse_added"] > entries and not config.graph.directed and config.model.name != "dirgnn":
-        advice.append("edges go one way in the table: if that means something, try --model dirgnn or --directed")
-    dense = entries > _DENSE * facts["num_nodes"]
-    if dense and getattr(config.model, "normalization", "none") != "none":
-        advice.append(f"the graph is dense ({entries / facts['num_nodes']:.0f} links a node): try --normalization none")
-    if sizes[0] < _FEW_LABELS:
-        advice.append(
-            f"the smallest class has {sizes[0]} labels: --random-splits 5 shows how far scores can be trusted"
-        )
-    if not (folder / "tune").is_dir():
-        advice.append("settings of this graph: --tune 50")
-    console.out("Worth trying:\n" + "\n".join(f"  {each}" for each in advice) + "\n", highlight=False)
+def describe_graph(facts: dict[str, Any]) -> str:
+    """What a graph is that models are about to be trained on."""
+    edges, homophily = facts["edges"], facts["edge_homophily"]
+    known = "unknown" if homophily is None else f"{homophily:.2f}"
+    return (
+        f"{find_source(facts['dataset']).label}: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency "
+        f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, edge homophily {known}, "
+        f"{facts['num_isolated']:,} isolated nodes\n"
+        f"edges: {edges['given']:,} given, {edges['duplicates_merged']:,} repeated ones merged, "
+        f"{edges['reverse_added']:,} reverse ones added, {edges['self_loops_kept']:,} self-loops kept, "
+        f"{edges['self_loops_removed']:,} removed\n"
+        f"splits: {facts['num_splits']}, {facts['splits_origin']}\n"
+    )

@@ -62,6 +62,17 @@ class Job:
         return (self.folder / DONE).exists()
 
 
+Cells = dict[tuple[str, str], list[Job]]
+"""The runs of a plan by dataset and label."""
+
+
+def by_cell(plan: Iterable[Job]) -> Cells:
+    cells: Cells = {}
+    for job in plan:
+        cells.setdefault((job.dataset, job.label), []).append(job)
+    return cells
+
+
 def settings_hash(tables: Mapping[str, Any]) -> str:
     """Eight letters that differ when settings (as in a record) with an influence on the outcome differ."""
     training = {name: value for name, value in tables["training"].items() if name not in INDIFFERENT}
@@ -130,19 +141,26 @@ def _find_settings(wanted: str, label: str, model: str, dataset: str) -> tuple[s
     return "default", None
 
 
-def parse_names(text: str, known: Iterable[str], what: str) -> list[str]:
-    """``a,b,c`` as names that are all known, each once."""
-    names, choices = [name.strip() for name in text.split(",") if name.strip()], list(known)
+def split_names(names: str | Iterable[str]) -> list[str]:
+    """``a,b,c``, or names in a list, as a list."""
+    given = names.split(",") if isinstance(names, str) else names
+    return [name.strip() for name in given if name.strip()]
+
+
+def parse_names(given: str | Iterable[str], known: Iterable[str], what: str) -> list[str]:
+    """``a,b,c``, or names in a list, as names that are all known, each once."""
+    names, choices = split_names(given), list(known)
     for name in names:
         if name not in choices:
             raise InputError(f"There is no {what} '{name}'.{suggest(name, choices)}")
     if not names or len(set(names)) != len(names):
-        raise InputError(f"Name each {what} once. Got {text!r} instead.")
+        raise InputError(f"Name each {what} once. Got {given!r} instead.")
     return names
 
 
-def parse_seeds(text: str) -> list[int]:
-    """``0``, ``0,3`` or ``0-2``."""
+def parse_seeds(seeds: str | Iterable[int]) -> list[int]:
+    """``0``, ``0,3`` or ``0-2``, or numbers in a list, as a list."""
+    text = seeds if isinstance(seeds, str) else ",".join(str(seed) for seed in seeds)
     try:
         return parse_splits(text)
     except InputError:

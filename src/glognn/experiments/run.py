@@ -164,7 +164,7 @@ def run_batch(
     )
     batch.end()
     return {
-        job.folder: f"Split {job.split}, seed {job.seed}: {ending}"
+        job.folder: str(ending)
         for job, ending in zip(batch.jobs, endings, strict=True)
         if isinstance(ending, TrainingError)
     }
@@ -205,8 +205,8 @@ def run_splits(
         if job.done:
             on_split_end(read_report(job.folder))
     for batch in make_batches(jobs, group=folder):
-        for error in run_batch(batch, loaded, callbacks, on_split_end).values():
-            raise TrainingError(error)
+        for place, error in run_batch(batch, loaded, callbacks, on_split_end).items():
+            raise TrainingError(error if place == folder else f"{place.name}: {error}")
     if len(jobs) == 1:
         return read_report(folder)
     summary = summarize(config, [read_report(job.folder) for job in jobs])

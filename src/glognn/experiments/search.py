@@ -19,17 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError
 from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
+from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
 from glognn.storage import write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import optuna
 
-    from glognn.graph.config import GraphConfig
     from glognn.graph.graph import Graph
+
+    TakenTrial = tuple[optuna.Trial, RunConfig]
 
 STUDY, JOURNAL, BEST = "study.json", "study.journal", "best.toml"
 DECLARED = "declared"
@@ -94,7 +96,7 @@ def open_folder(folder: Path, search: Search) -> None:
                 f"'{folder}' holds a study of the space '{search.space}' as an earlier version of the package declared "
                 "it: choose another --out."
             )
-        if _outcome(known) == _outcome(content):  # on another device, or with another number of threads, it goes on
+        if _decisive(known) == _decisive(content):  # on another device, or with another number of threads, it goes on
             known = content
         for name, value in content.items():
             if known.get(name) != value:
@@ -105,7 +107,7 @@ def open_folder(folder: Path, search: Search) -> None:
     write_json(folder / STUDY, content | {DECLARED: declared})
 
 
-def _outcome(content: dict[str, Any]) -> dict[str, Any]:
+def _decisive(content: dict[str, Any]) -> dict[str, Any]:
     """What decides the outcome of a search."""
     given = {name: value for name, value in content.get("given", {}).items() if name not in INDIFFERENT}
     return content | {"given": given}
@@ -167,30 +169,28 @@ def best_trial(study: optuna.Study) -> optuna.trial.FrozenTrial:
     return max(done, key=lambda trial: (trial.value or 0.0, -trial.number))
 
 
-def work(
+def do_trials(
     folder: Path,
     trials: int,
     *,
     storage: str | None = None,
-    mirror: Path | None = None,
+    graphs: Graphs | None = None,
     together: int = 1,
-) -> None:
-    """Do trials of a study until it has as many as asked for; any number of workers may do so at a time.
+) -> Iterator[int]:
+    """Do trials of a study until it has as many as asked for, and yield how many have just ended; any number of
+    workers may do so at a time.
 
     ``together`` trials are taken at a time. Those of one shape train as one batch, on all splits; after the first of
     ``tpe`` the others keep its settings of shape, while ``random`` ones are independent of each other.
     """
-    from glognn.experiments.run import load_graph
-
     search = read_search(folder)
     study = open_study(folder, search, storage)
-    graphs: dict[GraphConfig, Graph] = {}
-    with _alive(folder) as name:
-        while taken := take_trials(folder, study, search, trials, name, together):
-            for _, config in taken:
-                if config.graph not in graphs:
-                    graphs[config.graph] = load_graph(config, mirror).graph
-            _do(study, taken, search, graphs)
+    graphs = graphs or Graphs()
+    with _alive(folder) as worker:
+        while taken := take_trials(folder, study, search, trials, worker, together):
+            for group in _by_shape(taken):
+                _train_trials(study, group, search, graphs.of(group[0][1]).graph)
+                yield len(group)
 
 
 @contextmanager
@@ -201,9 +201,11 @@ def _alive(folder: Path) -> Iterator[str]:
     name = uuid.uuid4().hex
     path = folder / "workers" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path):
-        yield name
-    path.unlink(missing_ok=True)
+    try:
+        with FileLock(path):
+            yield name
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _is_alive(folder: Path, name: str) -> bool:
@@ -234,19 +236,19 @@ def _grid_point(search: Search, number: int) -> dict[str, Any] | None:
 
 
 def take_trials(
-    folder: Path, study: optuna.Study, search: Search, trials: int, name: str, together: int
-) -> list[tuple[optuna.Trial, RunConfig]]:
+    folder: Path, study: optuna.Study, search: Search, trials: int, worker: str, together: int
+) -> list[TakenTrial]:
     """The next trials for a worker, with their configurations; none when enough are done or under way."""
     from filelock import FileLock
     from optuna.samplers import PartialFixedSampler, RandomSampler
     from optuna.trial import TrialState
 
     space, sampler = search.whole_space(), study.sampler
-    taken: list[tuple[optuna.Trial, RunConfig]] = []
+    taken: list[TakenTrial] = []
     with FileLock(folder / ".lock"):
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         for lost in running:
-            if lost.user_attrs.get("worker") == name or not _is_alive(folder, lost.user_attrs.get("worker", "")):
+            if lost.user_attrs.get("worker") == worker or not _is_alive(folder, lost.user_attrs.get("worker", "")):
                 study.tell(lost.number, state=TrialState.FAIL)
                 kept = {
                     name: value for name, value in lost.user_attrs.items() if name in ("origin", "in_space", "grid")
@@ -267,7 +269,7 @@ def take_trials(
             elif search.sampler == "random":  # a trial's number decides what is drawn
                 study.sampler = RandomSampler(seed=len(study.get_trials(deepcopy=False)))
             trial = study.ask()
-            trial.set_user_attr("worker", name)
+            trial.set_user_attr("worker", worker)
             if trial.user_attrs.get("in_space", True):
                 space.suggest(trial)
             taken.append((trial, search.config_of(trial)))
@@ -301,12 +303,18 @@ def _flat(config: RunConfig) -> dict[str, Any]:
     return config.graph.as_dict() | config.training.as_dict() | config.model.as_dict()
 
 
-def _do(
-    study: optuna.Study,
-    taken: list[tuple[optuna.Trial, RunConfig]],
-    search: Search,
-    graphs: Mapping[GraphConfig, Graph],
-) -> None:
+def _by_shape(taken: list[TakenTrial]) -> list[list[TakenTrial]]:
+    """Trials in groups that can be trained together."""
+    from glognn.training.driver import SHARED
+
+    groups: dict[object, list[TakenTrial]] = {}
+    for trial, config in taken:
+        shared = [getattr(config.training, name) for name in SHARED]
+        groups.setdefault((config.graph, config.model.shape(), *shared), []).append((trial, config))
+    return list(groups.values())
+
+
+def _train_trials(study: optuna.Study, group: list[TakenTrial], search: Search, graph: Graph) -> None:
     """Train trials of one shape together, as many splits at a time as memory allows; the mean validation score so far
     decides whether to go on with a trial. Trials that do not fit count as pruned.
     """
@@ -314,53 +322,47 @@ def _do(
 
     from glognn.experiments.pruning import Pruning
     from glognn.experiments.run import initial_models
-    from glognn.training.driver import SHARED, train_batch
+    from glognn.training.driver import train_batch
     from glognn.training.preflight import members_at_once
 
-    groups: dict[object, list[tuple[optuna.Trial, RunConfig]]] = {}
-    for trial, config in taken:
-        shared = [getattr(config.training, name) for name in SHARED]
-        groups.setdefault((config.graph, config.model.shape(), *shared), []).append((trial, config))
-    for group in groups.values():
-        graph = graphs[group[0][1].graph]
-        splits = parse_splits(search.splits, graph.num_splits)
-        pruning = Pruning([trial for trial, _ in group], len(splits))
-        members = [(config, split) for _, config in group for split in splits]
-        most = members_at_once(group[0][1].model, graph, group[0][1].training)
-        start = 0
-        try:
-            while start < len(members):
-                stop = min(start + most, len(members))
-                part = [k for k in range(start, stop) if k // len(splits) not in pruning.pruned]
-                pruning.begin(part)
-                try:
-                    if part:
-                        endings = train_batch(
-                            initial_models([members[k][0] for k in part], graph),
-                            graph,
-                            splits=[members[k][1] for k in part],
-                            configs=[members[k][0].training for k in part],
-                            judge=pruning.judge,
-                            with_weights=False,
-                        )
-                        pruning.end(endings)
-                except MemoryExhaustedError:  # others may use the memory too: fewer at a time may fit
-                    if most == 1:
-                        raise
-                    most = -(-most // 2)
-                    continue
-                start = stop
-        except (TooLargeError, MemoryExhaustedError) as error:
-            for trial, _ in group:
-                trial.set_user_attr("does not fit", str(error))
-                study.tell(trial, state=TrialState.PRUNED)
-            continue
-        for place, (trial, _) in enumerate(group):
-            trial.set_user_attr("validation", pruning.validation(place))
-            if place in pruning.pruned:
-                study.tell(trial, state=TrialState.PRUNED)
-            else:
-                study.tell(trial, statistics.fmean(pruning.validation(place)))
+    splits = parse_splits(search.splits, graph.num_splits)
+    pruning = Pruning([trial for trial, _ in group], len(splits))
+    members = [(config, split) for _, config in group for split in splits]
+    most = members_at_once(group[0][1].model, graph, group[0][1].training)
+    start = 0
+    try:
+        while start < len(members):
+            stop = min(start + most, len(members))
+            part = [k for k in range(start, stop) if k // len(splits) not in pruning.pruned]
+            pruning.begin(part)
+            try:
+                if part:
+                    endings = train_batch(
+                        initial_models([members[k][0] for k in part], graph),
+                        graph,
+                        splits=[members[k][1] for k in part],
+                        configs=[members[k][0].training for k in part],
+                        judge=pruning.judge,
+                        with_weights=False,
+                    )
+                    pruning.end(endings)
+            except MemoryExhaustedError:  # others may use the memory too: fewer at a time may fit
+                if most == 1:
+                    raise
+                most = -(-most // 2)
+                continue
+            start = stop
+    except (TooLargeError, MemoryExhaustedError) as error:
+        for trial, _ in group:
+            trial.set_user_attr("does not fit", str(error))
+            study.tell(trial, state=TrialState.PRUNED)
+        return
+    for place, (trial, _) in enumerate(group):
+        trial.set_user_attr("validation", pruning.validation(place))
+        if place in pruning.pruned:
+            study.tell(trial, state=TrialState.PRUNED)
+        else:
+            study.tell(trial, statistics.fmean(pruning.validation(place)))
 
 
 def chosen_settings(search: Search, trial: optuna.trial.FrozenTrial) -> dict[str, Any]:

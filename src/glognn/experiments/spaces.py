@@ -1,22 +1,20 @@
-"""Search spaces of the models, from ``spaces.toml``. Imports neither torch nor Optuna."""
+"""Search spaces, as the models' settings declare them. Imports neither torch nor Optuna."""
 
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from glognn.errors import InputError
+from glognn.models.configs import find_model
 
 if TYPE_CHECKING:
     from optuna import Trial
 
-SAME_SPACE = {"glognn++": "glognn"}
-"""Models searched over another one's space; a setting of their own is held by hand, one study for each value."""
+WIDE = "wide"
+"""The space of every model, ours; others have the names of those who published them."""
 
 
 @dataclass(frozen=True)
@@ -92,25 +90,22 @@ class Space:
         return {parameter.name: parameter.suggest(trial) for parameter in self.parameters}
 
 
-@cache
-def _content() -> dict[str, Any]:
-    return tomllib.loads(resources.files("glognn.experiments").joinpath("spaces.toml").read_text(encoding="utf-8"))
+def _spaces(model: str) -> dict[str, Space]:
+    config = find_model(model)
+    searches = {**config.published_searches, WIDE: (config.search, config.held)}
+    return {
+        name: Space(name, tuple(Parameter(each, **spec) for each, spec in searched.items()), held)
+        for name, (searched, held) in searches.items()
+    }
 
 
 def spaces_of(model: str) -> list[str]:
     """The names of a model's spaces."""
-    return list(_content().get(SAME_SPACE.get(model, model), {}))
+    return list(_spaces(model))
 
 
 def find_space(model: str, name: str) -> Space:
-    known = spaces_of(model)
+    known = _spaces(model)
     if name not in known:
-        have = f"Known: {', '.join(known)}." if known else "It has none."
-        raise InputError(f"{model} has no search space '{name}'. {have}")
-    tables = _content()[SAME_SPACE.get(model, model)][name]
-    parameters = [Parameter(each, **_spec(spec)) for each, spec in tables["search"].items()]
-    return Space(name, tuple(parameters), tables.get("fixed", {}))
-
-
-def _spec(spec: dict[str, Any]) -> dict[str, Any]:
-    return spec | {"choices": tuple(spec["choices"])} if "choices" in spec else spec
+        raise InputError(f"{model} has no search space '{name}'. Known: {', '.join(known)}.")
+    return known[name]

@@ -7,22 +7,21 @@ is the usual adjacency matrix.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from glognn.errors import InputError
 from glognn.graph.config import NORMALIZATIONS
+from glognn.graph.last_made import LastMade
 from glognn.graph.sparse import SparseMatrix
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class Adjacency:
     """
 
     matrix: SparseMatrix
-    _forms: dict[str, SparseMatrix] = field(default_factory=dict, repr=False)
+    _forms: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_edges(
@@ -180,47 +179,45 @@ class Adjacency:
         self, name: str, make: Callable[[sp.csr_array], sp.csr_array], *, symmetric: bool = True
     ) -> SparseMatrix:
         """What ``make`` makes of the matrix in float64, kept under a name; ``symmetric``: it is where A is."""
+
+        def form(matrix: SparseMatrix) -> SparseMatrix:
+            made = make(matrix.to_scipy().astype(np.float64))
+            alike = symmetric and matrix.is_symmetric
+            return SparseMatrix.from_scipy(made, matrix.dtype, symmetric=alike).to(device=matrix.device)
+
+        return self.kept(name, form)
+
+    def kept(self, name: str, make: Callable[[SparseMatrix], Made]) -> Made:
+        """What ``make`` makes of the matrix, on its device and in its precision, kept under a name."""
         if name not in self._forms:
-            made = make(self.matrix.to_scipy().astype(np.float64))
-            form = SparseMatrix.from_scipy(made, self.matrix.dtype, symmetric=symmetric and self.matrix.is_symmetric)
-            self._forms[name] = form.to(device=self.matrix.device)
-        return self._forms[name]
+            self._forms[name] = make(self.matrix)
+        made: Made = self._forms[name]
+        return made
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Adjacency:
-        """A copy elsewhere. Forms are moved along; in another precision they are made anew."""
+        """A copy elsewhere. Matrices are moved along; in another precision, and all else, is made anew."""
         matrix = self.matrix.to(device=device, dtype=dtype)
         if matrix.csr is self.matrix.csr:
             return self
-        keep = matrix.dtype == self.matrix.dtype
-        return Adjacency(matrix, {k: v.to(device=device) for k, v in self._forms.items()} if keep else {})
+        if matrix.dtype != self.matrix.dtype:
+            return Adjacency(matrix)
+        forms = {name: form for name, form in self._forms.items() if isinstance(form, SparseMatrix)}
+        return Adjacency(matrix, {name: form.to(device=device) for name, form in forms.items()})
 
 
 class AdjacencyCache:
     """Remembers the adjacency made from the last ``edge_index``, so that ``forward`` makes it only once."""
 
     def __init__(self) -> None:
-        self._key: tuple[object, ...] | None = None
-        self._edges: tuple[weakref.ref[Tensor] | None, ...] = ()
-        self._adjacency: Adjacency | None = None
+        self._last: LastMade[Adjacency] = LastMade()
 
     def get(self, edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int, like: Tensor) -> Adjacency:
         """The adjacency of edges taken as they are given (directed, self-loops kept), typed as ``like``."""
-        given = (edge_index, edge_weight)
-        versions = tuple(None if tensor is None else tensor._version for tensor in given)
-        key = (num_nodes, like.dtype, like.device, *versions)
-        known = tuple(None if ref is None else ref() for ref in self._edges)
-        same = len(known) == 2 and all(a is b for a, b in zip(known, given, strict=True))
-        if self._adjacency is None or key != self._key or not same:
+
+        def make() -> Adjacency:
             adjacency, _ = Adjacency.from_edges(
                 edge_index, edge_weight, num_nodes, directed=True, self_loops="keep", dtype=like.dtype
             )
-            self._adjacency = adjacency.to(device=like.device)
-            self._key = key
-            self._edges = tuple(None if tensor is None else weakref.ref(tensor) for tensor in given)
-        return self._adjacency
+            return adjacency.to(device=like.device)
 
-    def __deepcopy__(self, memo: object) -> AdjacencyCache:
-        return AdjacencyCache()
-
-    def __reduce__(self) -> tuple[type[AdjacencyCache], tuple[()]]:
-        return AdjacencyCache, ()
+        return self._last.get((edge_index, edge_weight), (num_nodes, like.dtype, like.device), make)

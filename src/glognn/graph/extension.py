@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -34,6 +35,7 @@ class Extension:
     x: Matrix | None
     rows: sp.csr_array
     columns: sp.csr_array
+    _normalized: dict[str, tuple[SparseMatrix, SparseMatrix]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_data(cls, known: Graph, new: Data, like: Tensor | None = None) -> Extension:
@@ -85,13 +87,18 @@ class Extension:
 
         Degrees of known nodes are those of the known graph.
         """
+        if name not in self._normalized:
+            self._normalized[name] = self._normalize(name)
+        return self._normalized[name]
+
+    def _normalize(self, name: str) -> tuple[SparseMatrix, SparseMatrix]:
         num_known, rows = self.known.num_nodes, self.rows
         if name != "none":
             rows = sp.csr_array(rows + sp.eye_array(*rows.shape, k=num_known, format="csr"))
             scale = np.asarray(rows.sum(axis=1)).ravel() ** (-1.0 if name == "row" else -0.5)
             rows = sp.csr_array(sp.diags_array(scale) @ rows)
         if name == "symmetric":
-            known_degrees = np.asarray(self.known.adjacency.matrix.to_scipy().astype(np.float64).sum(axis=0)).ravel()
+            known_degrees = self.known.adjacency.kept("in-degrees", _in_degrees)
             degrees = np.concatenate([known_degrees, np.asarray(self.columns.sum(axis=0)).ravel()]) + 1
             rows = sp.csr_array(rows @ sp.diags_array(degrees**-0.5))
         return self._sparse(rows[:, :num_known]), self._sparse(rows[:, num_known:])
@@ -118,6 +125,10 @@ class Extension:
             y=torch.cat([y, torch.full((self.num_new,), -1, dtype=y.dtype, device=y.device)]),
             masks={},
         )
+
+
+def _in_degrees(matrix: SparseMatrix) -> npt.NDArray[np.float64]:
+    return np.asarray(matrix.to_scipy().astype(np.float64).sum(axis=0), dtype=np.float64).ravel()
 
 
 def _count(new: Data) -> int:

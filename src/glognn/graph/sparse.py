@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+
+from glognn.graph.pattern import Pattern
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -90,6 +93,11 @@ class SparseMatrix:
         rows = torch.arange(self.shape[0], device=self.device)
         rows = torch.repeat_interleave(rows, self.csr.crow_indices().diff().to(torch.int64))
         return rows, self.csr.col_indices().to(torch.int64)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """Where the entries are; made once."""
+        return Pattern.of(self.csr, self.csr_transposed)
 
     @property
     def transpose(self) -> SparseMatrix:

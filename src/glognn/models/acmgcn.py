@@ -25,10 +25,10 @@ from torch import Tensor, nn
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import ACMGCNConfig
+from glognn.models.configs.handwritten import ACMGCNConfig
 from glognn.nn.initial import uniform_
 from glognn.ops.products import spmm
-from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, droppable
+from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, with_droppable_entries
 from glognn.settings import configured_by
 
 CHANNELS = 3
@@ -96,7 +96,7 @@ class ACMGCN(NodeModel[ACMGCNInputs]):
             layer.reset_parameters()
 
     def prepare(self, graph: Graph) -> ACMGCNInputs:
-        return ACMGCNInputs(droppable(self._features(graph)), graph.adjacency.normalized("row"))
+        return ACMGCNInputs(with_droppable_entries(self._features(graph)), graph.adjacency.normalized("row"))
 
     def logits(self, inputs: ACMGCNInputs) -> Tensor:
         first, *others = self.layers

@@ -14,6 +14,7 @@ from glognn.graph.adjacency import AdjacencyCache, EdgeCounts
 from glognn.graph.config import GraphConfig
 from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
+from glognn.graph.last_made import LastMade
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.configs import ModelConfig
 
@@ -85,6 +86,7 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
         if in_channels < 0:
             raise self._error("in_channels", "an integer in the range [0, inf)", in_channels)
         self._adjacency = AdjacencyCache()
+        self._sparse_features: LastMade[SparseMatrix] = LastMade()
 
     def _error(self, name: str, allowed: str, value: object) -> InputError:
         title = self.config.title
@@ -135,9 +137,14 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
             raise self._error("num_nodes", "given when there are no features", None)
         like = next(self.parameters())
         adjacency = self._adjacency.get(edge_index, edge_weight, num_nodes, like)
-        sparse = x is not None and x.layout != torch.strided
+        features: Matrix | None = x
+        if x is not None and x.layout != torch.strided:
+            given = x
+            features = self._sparse_features.get(
+                (x,), (like.dtype,), lambda: SparseMatrix.from_torch(given, like.dtype)
+            )
         return Graph(
-            x=SparseMatrix.from_torch(x, like.dtype) if sparse and x is not None else x,
+            x=features,
             adjacency=adjacency,
             y=torch.full((num_nodes,), -1, device=like.device),
             masks={},

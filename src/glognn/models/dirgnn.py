@@ -35,7 +35,7 @@ from torch_geometric.nn.models import JumpingKnowledge
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import DirGNNConfig
+from glognn.models.configs.pyg import DirGNNConfig
 from glognn.models.pyg import Convolution, build
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
@@ -131,8 +131,9 @@ class DirGNN(NodeModel[DirGNNInputs]):
         self.network.reset_parameters()
 
     def prepare(self, graph: Graph) -> DirGNNInputs:
-        outgoing, incoming = _operators(graph.adjacency.matrix, self.config.convolution)
-        return DirGNNInputs(self._features(graph), outgoing, incoming)
+        kind = self.config.convolution
+        operators = graph.adjacency.kept(f"directions-{kind}", lambda matrix: _operators(matrix, kind))
+        return DirGNNInputs(self._features(graph), *operators)
 
     def logits(self, inputs: DirGNNInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.outgoing, inputs.incoming)

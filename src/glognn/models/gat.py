@@ -19,11 +19,12 @@ from torch_geometric.nn.conv import GATConv
 from torch_geometric.nn.models import GAT as PyGGAT
 
 from glognn.graph.graph import Graph
+from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GATConfig
-from glognn.models.pyg import build, drop, droppable
-from glognn.ops.attention import Pattern, neighbour_attention
+from glognn.models.configs.pyg import GATConfig
+from glognn.models.pyg import build, dense_where_dropped, drop, neighbours
+from glognn.ops.attention import neighbour_attention
 from glognn.ops.products import matmul
 from glognn.settings import configured_by
 
@@ -89,8 +90,7 @@ class GAT(NodeModel[GATInputs]):
         self.network.reset_parameters()
 
     def prepare(self, graph: Graph) -> GATInputs:
-        x = droppable(self._features(graph), self.config.in_dropout)
-        return GATInputs(x, Pattern.with_loops(graph.adjacency.matrix.transpose))
+        return GATInputs(dense_where_dropped(self._features(graph), self.config.in_dropout), neighbours(graph))
 
     def logits(self, inputs: GATInputs) -> Tensor:
         out: Tensor = self.network(drop(inputs.x, self.in_dropout, self.training), inputs.pattern)

@@ -17,7 +17,7 @@ from torch_geometric.nn.models import GCN as PyGGCN
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GCNConfig
+from glognn.models.configs.pyg import GCNConfig
 from glognn.models.pyg import Convolution, build, propagation
 from glognn.settings import configured_by
 

@@ -25,8 +25,8 @@ from torch_geometric.nn.conv import GCN2Conv
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GCNIIConfig
-from glognn.models.pyg import build, drop, droppable, linear, propagation
+from glognn.models.configs.pyg import GCNIIConfig
+from glognn.models.pyg import build, dense_where_dropped, drop, linear, propagation
 from glognn.ops.products import spmm
 from glognn.settings import configured_by
 
@@ -114,7 +114,7 @@ class GCNII(NodeModel[GCNIIInputs]):
 
     def prepare(self, graph: Graph) -> GCNIIInputs:
         edges = propagation(graph, outgoing=self.config.outgoing)
-        return GCNIIInputs(droppable(self._features(graph), self.config.in_dropout), edges)
+        return GCNIIInputs(dense_where_dropped(self._features(graph), self.config.in_dropout), edges)
 
     def logits(self, inputs: GCNIIInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.propagation)

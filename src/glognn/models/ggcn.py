@@ -28,11 +28,13 @@ from torch import Tensor, nn
 
 from glognn.graph.adjacency import without_loops
 from glognn.graph.graph import Graph
+from glognn.graph.pattern import Pattern
+from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GGCNConfig
+from glognn.models.configs.handwritten import GGCNConfig
 from glognn.nn.encoder import Linear
-from glognn.ops.edges import EdgePattern, edge_dot, edge_sum
-from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, droppable
+from glognn.ops.edges import edge_dot, edge_sum
+from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, with_droppable_entries
 from glognn.settings import configured_by
 
 NEGLIGIBLE_NORM = 1e-6
@@ -41,7 +43,7 @@ NEGLIGIBLE_NORM = 1e-6
 class Edges(NamedTuple):
     """Edges without self-loops, from node i to neighbour j, with A_hat_ij and sqrt(d_j / d_i) - 1 of each."""
 
-    pattern: EdgePattern
+    pattern: Pattern
     weight: Tensor
     degree_ratio: Tensor
 
@@ -112,14 +114,9 @@ class GGCN(NodeModel[GGCNInputs]):
             module.reset_parameters()
 
     def prepare(self, graph: Graph) -> GGCNInputs:
-        x = droppable(self._features(graph))
+        x = with_droppable_entries(self._features(graph))
         others = graph.adjacency.derived("without-loops", without_loops)
-        looped = graph.adjacency.matrix.to_scipy().astype(np.float64) + sp.eye_array(graph.num_nodes)
-        degree = torch.from_numpy(np.asarray(looped.sum(axis=1)).ravel()).to(others.device)
-        node, neighbour = others.entries()
-        weight = others.csr.values().double() / (degree[node] * degree[neighbour]).sqrt()
-        ratio = (degree[neighbour] / degree[node]).sqrt() - 1
-        return GGCNInputs(x, Edges(EdgePattern.of(others), weight.to(others.dtype), ratio.to(others.dtype)))
+        return GGCNInputs(x, graph.adjacency.kept("signed-edges", lambda matrix: _edges(matrix, others)))
 
     def logits(self, inputs: GGCNInputs) -> Tensor:
         width = self.config.hidden_channels
@@ -135,3 +132,13 @@ class GGCN(NodeModel[GGCNInputs]):
     def _decay(self, layer: int) -> Tensor:
         divisor = (layer + 1) ** self.decay_exponent
         return torch.log(torch.as_tensor(self.decay_rate / divisor + 1, dtype=torch.float64))
+
+
+def _edges(matrix: SparseMatrix, others: SparseMatrix) -> Edges:
+    """The entries of ``others``, which are those of the matrix off its diagonal."""
+    looped = matrix.to_scipy().astype(np.float64) + sp.eye_array(matrix.shape[0])
+    degree = torch.from_numpy(np.asarray(looped.sum(axis=1)).ravel()).to(matrix.device)
+    node, neighbour = others.entries()
+    weight = others.csr.values().double() / (degree[node] * degree[neighbour]).sqrt()
+    ratio = (degree[neighbour] / degree[node]).sqrt() - 1
+    return Edges(others.pattern, weight.to(matrix.dtype), ratio.to(matrix.dtype))

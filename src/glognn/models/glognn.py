@@ -24,13 +24,12 @@ from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GloGNNConfig, GloGNNPlusPlusConfig
+from glognn.models.configs.glognn import GloGNNConfig, GloGNNPlusPlusConfig
 from glognn.nn.encoder import Encoder
 from glognn.nn.global_homophily import FrozenLayer, GlobalHomophily
-from glognn.nn.hops import ADJACENCY, Operators
+from glognn.nn.hops import Hops, Operators
+from glognn.nn.inputs import INPUTS, OPERATORS, letters
 from glognn.settings import configured_by
-
-FEATURES = "features"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +63,12 @@ class GloGNN(NodeModel[GloGNNInputs]):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         config = self.config
-        if config.alpha > 0 and num_nodes is None:
-            raise self._error("num_nodes", "given when alpha > 0 (the adjacency has weights for each node)", None)
+        for name in config.inputs:
+            if INPUTS[name].of_nodes and num_nodes is None:
+                raise self._error("num_nodes", f"given when the {name} is read (it has weights for each node)", None)
         self.encoder = Encoder(
-            {FEATURES: in_channels, ADJACENCY: num_nodes or 0},
-            {FEATURES: 1 - config.alpha, ADJACENCY: config.alpha},
+            {name: INPUTS[name].columns(in_channels, num_nodes or 0) for name in config.inputs},
+            config.inputs,
             hidden_channels=config.hidden_channels,
             out_channels=out_channels,
             num_layers=config.num_encoder_layers,
@@ -78,6 +78,7 @@ class GloGNN(NodeModel[GloGNNInputs]):
         self.layer = GlobalHomophily(
             out_channels,
             coefficient=self._coefficient(),
+            hops=Hops(config.words) if config.words else None,
             num_hops=config.num_hops,
             beta1=config.beta1,
             beta2=config.beta2,
@@ -89,8 +90,9 @@ class GloGNN(NodeModel[GloGNNInputs]):
         return "plain"
 
     def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        if len(self.encoder.weights) == 2:
-            self.encoder.weights = {FEATURES: 1 - numbers["alpha"], ADJACENCY: numbers["alpha"]}
+        if len(self.encoder.weights) > 1:
+            weights = self.config.input_weights(numbers)
+            self.encoder.weights = {name: weights[name] for name in self.encoder.weights}
         self.encoder.dropout = numbers["dropout"]
         self.layer.use_numbers(numbers["beta1"], numbers["beta2"], numbers["gamma"])
 
@@ -99,15 +101,20 @@ class GloGNN(NodeModel[GloGNNInputs]):
         self.layer.reset_parameters()
 
     def prepare(self, graph: Graph) -> GloGNNInputs:
-        matrices: dict[str, Matrix] = {}
-        if FEATURES in self.encoder.weights:
-            matrices[FEATURES] = self._features(graph)
-        if ADJACENCY in self.encoder.weights:
+        read = {name: INPUTS[name] for name in self.encoder.weights}
+        if any(each.of_features for each in read.values()):
+            self._features(graph)
+        if any(each.of_nodes for each in read.values()):
             self._check_num_nodes(graph)
-            matrices[ADJACENCY] = graph.adjacency.normalized(self.config.normalization)
-        uses_hops = self.layer.hops is not None
-        operators = {ADJACENCY: graph.adjacency.normalized(self.config.normalization)} if uses_hops else {}
-        return GloGNNInputs(matrices, operators)
+        normalization = self.config.normalization
+        return GloGNNInputs(
+            {name: each.make(graph, normalization) for name, each in read.items()},
+            {name: OPERATORS[name].make(graph, normalization) for name in self._operators},
+        )
+
+    @property
+    def _operators(self) -> list[str]:
+        return [] if self.layer.hops is None else letters(self.layer.hops.words)
 
     def encode(self, inputs: GloGNNInputs) -> tuple[Tensor, ...]:
         return self.encoder.encode(inputs.matrices)
@@ -127,13 +134,14 @@ class GloGNN(NodeModel[GloGNNInputs]):
         return [self.layer.freeze(H, inputs.operators) for H in self.embeddings(inputs)[:-1]]
 
     def new_logits(self, frozen: list[FrozenLayer], extension: Extension) -> Tensor:
-        """H0 of a new node is made of its features and of its row of A over the known columns."""
-        rows = extension.normalized(self.config.normalization)
-        given = {FEATURES: extension.x, ADJACENCY: rows[0]}
-        H0: Tensor = self.encoder({name: given[name] for name in self.encoder.weights})
+        """H0 of a new node is made of its rows of the inputs, such as its edges to the known nodes."""
+        normalization = self.config.normalization
+        rows = {name: OPERATORS[name].new_rows(extension, normalization) for name in self._operators}
+        inputs = {name: INPUTS[name].new_rows(extension, normalization) for name in self.encoder.weights}
+        H0: Tensor = self.encoder(inputs)
         H = H0
         for layer in frozen:
-            H = self.layer.new_rows(H, H0, layer, {ADJACENCY: rows})
+            H = self.layer.new_rows(H, H0, layer, rows)
         return H
 
     def _layers(self, H0: Tensor, inputs: GloGNNInputs) -> list[Tensor]:

@@ -22,10 +22,10 @@ from torch import Tensor, nn
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GPRGNNConfig
+from glognn.models.configs.handwritten import GPRGNNConfig
 from glognn.nn.encoder import Linear
 from glognn.ops.products import spmm
-from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, droppable
+from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, with_droppable_entries
 from glognn.settings import configured_by
 
 
@@ -77,7 +77,7 @@ class GPRGNN(NodeModel[GPRGNNInputs]):
         return self.config.dropout == 0 and self.config.propagation_dropout == 0
 
     def prepare(self, graph: Graph) -> GPRGNNInputs:
-        return GPRGNNInputs(droppable(self._features(graph)), graph.adjacency.normalized("symmetric"))
+        return GPRGNNInputs(with_droppable_entries(self._features(graph)), graph.adjacency.normalized("symmetric"))
 
     def logits(self, inputs: GPRGNNInputs) -> Tensor:
         last = self.config.num_hops

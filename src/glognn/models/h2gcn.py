@@ -25,7 +25,7 @@ from glognn.graph.adjacency import without_loops
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import H2GCNConfig
+from glognn.models.configs.handwritten import H2GCNConfig
 from glognn.nn.initial import glorot_
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by

@@ -20,7 +20,7 @@ from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import LINKXConfig
+from glognn.models.configs.pyg import LINKXConfig
 from glognn.models.pyg import build, linear
 from glognn.ops.products import spmm
 from glognn.settings import configured_by

@@ -8,12 +8,10 @@ plus the largest passing ones: benchmarks/memory.py compares the sum with what t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 VALUE_BYTES = 4
 INDEX_BYTES = 4
 LONG_BYTES = 8
-"""Of the order of entries, where values are computed for each."""
 PARAMETER_COPIES = 5
 """Weights, gradient, two moments of Adam, and the weights of the best epoch."""
 SECOND_NEIGHBOURS = 17
@@ -67,8 +65,8 @@ class Sizes:
         return sparse_bytes(self.nodes, self.features, self.feature_entries)
 
     def droppable_bytes(self) -> int:
-        """Features as the graph has them; sparse ones with the order of their entries both ways."""
-        return self.feature_bytes() + 2 * LONG_BYTES * (self.feature_entries or 0)
+        """Features as the graph has them; sparse ones with rows and order of their entries, both ways."""
+        return self.feature_bytes() + 4 * INDEX_BYTES * (self.feature_entries or 0)
 
     def dropped(self, activations: int) -> int:
         """Activations with those of dropout on the features: at first values and factors, then the values stay."""
@@ -89,8 +87,3 @@ class Sizes:
 def sparse_bytes(rows: int, columns: int, entries: int) -> int:
     """A sparse matrix by rows and its transpose."""
     return 2 * (VALUE_BYTES + INDEX_BYTES) * entries + INDEX_BYTES * (rows + columns + 2)
-
-
-def chain(*widths: int) -> int:
-    """Parameters of linear maps with bias from each width to the next."""
-    return sum((before + 1) * after for before, after in pairwise(widths))

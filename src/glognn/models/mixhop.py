@@ -23,7 +23,7 @@ from torch_geometric.nn.conv import MixHopConv
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import MixHopConfig
+from glognn.models.configs.pyg import MixHopConfig
 from glognn.models.pyg import build, propagation
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by

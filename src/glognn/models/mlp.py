@@ -16,11 +16,10 @@ from torch import Tensor
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import MLPConfig
+from glognn.models.configs.handwritten import MLPConfig
 from glognn.nn.encoder import Encoder
+from glognn.nn.inputs import FEATURES
 from glognn.settings import configured_by
-
-FEATURES = "features"
 
 
 @configured_by(MLPConfig)

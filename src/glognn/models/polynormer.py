@@ -26,12 +26,12 @@ from torch_geometric.nn.attention import PolynormerAttention
 from torch_geometric.nn.models import Polynormer as PyGPolynormer
 
 from glognn.graph.graph import Graph
+from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import PolynormerConfig
+from glognn.models.configs.pyg import PolynormerConfig
 from glognn.models.gat import Attention
-from glognn.models.pyg import Convolution, build, drop, droppable, linear, propagation
-from glognn.ops.attention import Pattern
+from glognn.models.pyg import Convolution, build, dense_where_dropped, drop, linear, neighbours, propagation
 from glognn.settings import configured_by
 
 EPSILON = 1e-6
@@ -147,11 +147,8 @@ class Polynormer(NodeModel[PolynormerInputs]):
         self.network.reset_parameters()
 
     def prepare(self, graph: Graph) -> PolynormerInputs:
-        x = droppable(self._features(graph), self.config.in_dropout)
-        attends = self.config.convolution == "gat"
-        return PolynormerInputs(
-            x, Pattern.with_loops(graph.adjacency.matrix.transpose) if attends else propagation(graph)
-        )
+        x = dense_where_dropped(self._features(graph), self.config.in_dropout)
+        return PolynormerInputs(x, neighbours(graph) if self.config.convolution == "gat" else propagation(graph))
 
     def logits(self, inputs: PolynormerInputs) -> Tensor:
         out: Tensor = self.network(inputs.x, inputs.edges, self.everywhere)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.nn.conv.gcn_conv import GCNConv, gcn_norm
 
 from glognn.graph.graph import Graph
+from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.ops.products import matmul, spmm
 
@@ -30,14 +33,28 @@ def propagation(graph: Graph, *, outgoing: bool = False) -> SparseMatrix:
     A self-loop of the data is taken for the one that I adds; D sums over the edges that lead to a node. With
     ``outgoing`` all of this is about the edges that leave a node.
     """
-    csr = graph.adjacency.matrix.csr
-    rows = torch.arange(graph.num_nodes, device=csr.device)
-    rows = torch.repeat_interleave(rows, csr.crow_indices().diff().to(torch.int64))
-    ends = [rows, csr.col_indices().to(torch.int64)]
+    name = "pyg-outgoing" if outgoing else "pyg-incoming"
+    return graph.adjacency.kept(name, lambda matrix: _normalized(matrix, outgoing=outgoing))
+
+
+def _normalized(matrix: SparseMatrix, *, outgoing: bool) -> SparseMatrix:
+    ends = matrix.entries()
     edges = torch.stack(ends[::-1] if outgoing else ends)
-    edges, weights = gcn_norm(edges, csr.values(), graph.num_nodes, dtype=csr.dtype)
-    size = (graph.num_nodes, graph.num_nodes)
-    return SparseMatrix.from_torch(torch.sparse_coo_tensor(edges.flip(0), weights, size, check_invariants=False))
+    edges, weights = gcn_norm(edges, matrix.csr.values(), matrix.shape[0], dtype=matrix.dtype)
+    coo = torch.sparse_coo_tensor(edges.flip(0), weights, matrix.shape, check_invariants=False)
+    return SparseMatrix.from_torch(coo)
+
+
+def neighbours(graph: Graph) -> Pattern:
+    """For every node (row) the nodes that point to it, itself included."""
+    return graph.adjacency.kept("pyg-neighbours", _looped)
+
+
+def _looped(matrix: SparseMatrix) -> Pattern:
+    given = matrix.transpose.to_scipy()
+    given = sp.csr_array((np.ones(given.nnz), given.indices, given.indptr), shape=given.shape)
+    looped = sp.csr_array(given + sp.eye_array(given.shape[0], format="csr"))
+    return SparseMatrix.from_scipy(looped).to(device=matrix.device).pattern
 
 
 def linear(layer: Any, x: Matrix) -> Tensor:
@@ -46,13 +63,13 @@ def linear(layer: Any, x: Matrix) -> Tensor:
     return mapped if layer.bias is None else mapped + layer.bias
 
 
-def droppable(x: Matrix, dropout: float) -> Matrix:
-    """Features in the form in which a share of them can be dropped: dense, unless there is no dropout."""
+def dense_where_dropped(x: Matrix, dropout: float) -> Matrix:
+    """Features that :func:`drop` can drop a share of: dense, unless there is no dropout."""
     return x.csr.to_dense() if dropout > 0 and isinstance(x, SparseMatrix) else x
 
 
 def drop(x: Matrix, dropout: float, training: bool) -> Matrix:
-    """Dropout on features that :func:`droppable` prepared."""
+    """Dropout on features that :func:`dense_where_dropped` prepared."""
     return x if isinstance(x, SparseMatrix) else F.dropout(x, dropout, training)
 
 

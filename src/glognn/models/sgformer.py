@@ -26,7 +26,7 @@ from torch_geometric.nn.models import SGFormer as PyGSGFormer
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import SGFormerConfig
+from glognn.models.configs.pyg import SGFormerConfig
 from glognn.models.pyg import Convolution, build, linear, propagation
 from glognn.settings import configured_by
 

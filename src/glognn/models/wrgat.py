@@ -30,12 +30,13 @@ from torch import Tensor, nn
 
 from glognn.data.structure import structural_similarities
 from glognn.graph.graph import Graph
+from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.graph.structure import SimilarNodes
 from glognn.models.base import NodeModel
-from glognn.models.configs import WRGATConfig
+from glognn.models.configs.handwritten import WRGATConfig
 from glognn.nn.initial import glorot_
-from glognn.ops.edges import EdgePattern, edge_sum
+from glognn.ops.edges import edge_sum
 from glognn.ops.products import matmul
 from glognn.ops.segments import segment_softmax
 from glognn.settings import configured_by
@@ -49,7 +50,7 @@ class RelationalEdges(NamedTuple):
     ``node`` and ``neighbour`` are the numbers of (i, r) and (j, r) of each edge, ``weight`` is w.
     """
 
-    pattern: EdgePattern
+    pattern: Pattern
     node: Tensor
     neighbour: Tensor
     weight: Tensor
@@ -120,30 +121,18 @@ class WRGAT(NodeModel[WRGATInputs]):
             layer.reset_parameters()
 
     def prepare(self, graph: Graph) -> WRGATInputs:
-        x = self._features(graph)
-        matrices = [graph.adjacency.matrix, *self._similar(graph)]
-        count = len(matrices)
-        parts = []
-        for relation, matrix in enumerate(matrices):
-            node, neighbour = matrix.entries()
-            weight = matrix.csr.values()
-            if self.config.aggregation == "mean":
-                weight = weight / torch.bincount(node, minlength=graph.num_nodes)[node]
-            parts.append((node, neighbour * count + relation, weight))
-        node, neighbour, weight = (torch.cat(part) for part in zip(*parts, strict=True))
-        size = (graph.num_nodes, graph.num_nodes * count)
-        joined = torch.sparse_coo_tensor(torch.stack([node, neighbour]), weight, size, check_invariants=False)
-        merged = SparseMatrix.from_torch(joined.coalesce())
-        node, neighbour = merged.entries()
-        edges = RelationalEdges(
-            EdgePattern.of(merged), node * count + neighbour % count, neighbour, merged.csr.values()
-        )
-        return WRGATInputs(x, edges)
+        x, config = self._features(graph), self.config
+        compared = config.num_compared(graph.num_nodes)
+        name = f"relations-{compared}-{config.num_rings}-{config.similarity}-{config.aggregation}"
 
-    def _similar(self, graph: Graph) -> list[SparseMatrix]:
+        def joined(own: SparseMatrix) -> RelationalEdges:
+            return _joined([own, *self._similar(graph, compared)], config.aggregation)
+
+        return WRGATInputs(x, graph.adjacency.kept(name, joined))
+
+    def _similar(self, graph: Graph, compared: int) -> list[SparseMatrix]:
         """The weights w of each structural relation, by the rows of the node that gathers."""
         config = self.config
-        compared = config.num_compared(graph.num_nodes)
 
         @cache
         def found() -> SimilarNodes:
@@ -173,6 +162,24 @@ class WRGAT(NodeModel[WRGATInputs]):
 
     def logits(self, inputs: WRGATInputs) -> Tensor:
         return self.decode(self.encode(inputs), inputs)
+
+
+def _joined(matrices: list[SparseMatrix], aggregation: str) -> RelationalEdges:
+    """The relations as one matrix, their columns taking turns."""
+    num_nodes, count = matrices[0].shape[0], len(matrices)
+    parts = []
+    for relation, matrix in enumerate(matrices):
+        node, neighbour = matrix.entries()
+        weight = matrix.csr.values()
+        if aggregation == "mean":
+            weight = weight / torch.bincount(node, minlength=num_nodes)[node]
+        parts.append((node, neighbour * count + relation, weight))
+    node, neighbour, weight = (torch.cat(part) for part in zip(*parts, strict=True))
+    size = (num_nodes, num_nodes * count)
+    joined = torch.sparse_coo_tensor(torch.stack([node, neighbour]), weight, size, check_invariants=False)
+    merged = SparseMatrix.from_torch(joined.coalesce())
+    node, neighbour = merged.entries()
+    return RelationalEdges(merged.pattern, node * count + neighbour % count, neighbour, merged.csr.values())
 
 
 def _weights(found: SimilarNodes, ring: int, num_nodes: int, similarity: str) -> sp.csr_array:

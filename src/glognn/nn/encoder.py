@@ -13,8 +13,6 @@ from torch import Tensor, nn
 from glognn.graph.sparse import Matrix
 from glognn.ops.products import matmul
 
-FUSIONS = ("hidden", "output")
-
 
 class Linear(nn.Module):
     """A linear map of a dense or sparse input: X W + bias, in O(nnz(X) k).
@@ -31,6 +29,8 @@ class Linear(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
+        if self.weight.is_meta:  # only counted
+            return
         bound = 1.0 / math.sqrt(max(self.weight.shape[0], 1))
         for column in self.weight.T:
             column.copy_(_uniform(column.numel(), bound))

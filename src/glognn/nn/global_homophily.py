@@ -25,7 +25,8 @@ from torch import Tensor, nn
 from glognn.errors import InputError, TrainingError
 from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
-from glognn.nn.hops import ADJACENCY, Hops, NewRows, Operators, Word, powers
+from glognn.nn.hops import Hops, NewRows, Operators
+from glognn.nn.inputs import ADJACENCY, Word, powers
 from glognn.settings import configured_by
 
 

@@ -9,19 +9,12 @@ from torch import Tensor, nn
 
 from glognn.errors import InputError
 from glognn.graph.sparse import SparseMatrix
+from glognn.nn.inputs import Word
 from glognn.ops.products import spmm
 
 Operators = Mapping[str, SparseMatrix]
-Word = tuple[str, ...]
 NewRows = tuple[SparseMatrix, SparseMatrix]
 """Rows that extend an operator: over the known columns (m x n) and over the new ones (m x m)."""
-
-ADJACENCY = "adjacency"
-
-
-def powers(num_hops: int, name: str = ADJACENCY) -> list[Word]:
-    """The words A, AA, AAA, ... up to ``num_hops`` letters: the paper's sum over k-hop neighbourhoods."""
-    return [(name,) * k for k in range(1, num_hops + 1)]
 
 
 class Hops(nn.Module):

@@ -10,7 +10,9 @@ from torch import Tensor
 
 @torch.no_grad()
 def uniform_(weight: Tensor, bound: float) -> None:
-    """Uniform in [-bound, bound]."""
+    """Uniform in [-bound, bound]; nothing is drawn for weights that are only counted."""
+    if weight.is_meta:
+        return
     weight.copy_(torch.empty(weight.shape, dtype=torch.float64).uniform_(-bound, bound))
 
 

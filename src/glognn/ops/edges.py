@@ -1,118 +1,94 @@
-"""Sums and dot products along the edges of a constant pattern, differentiable in weights and features alike.
+"""Sums and dot products along the entries of a constant pattern, differentiable in weights and features alike.
 
-Each is the derivative of the other, so that weights which depend on the features cost O(edges) memory and not
-O(edges x features).
+Each is the derivative of the other, so that weights which depend on the features cost O(entries) memory and not
+O(entries x features). Several heads lie before everything else (heads x entries, heads x nodes x channels), because a
+sparse product wants the weights of one head side by side, and because ``vmap`` then only adds heads.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from glognn.graph.sparse import SparseMatrix
+from glognn.graph.pattern import Pattern
 
 
-@dataclass(frozen=True, eq=False)
-class EdgePattern:
-    """Where an n x m sparse matrix has entries, row by row, and the same of its transpose.
-
-    Edge weights are vectors in the order of the rows. ``order`` says which of them each entry of the transpose is,
-    ``reverse_order`` the other way round.
-    """
-
-    shape: tuple[int, int]
-    rows: tuple[Tensor, Tensor]
-    rows_transposed: tuple[Tensor, Tensor]
-    order: Tensor
-    reverse_order: Tensor
-
-    @classmethod
-    def of(cls, matrix: SparseMatrix) -> EdgePattern:
-        numbered = matrix.to_scipy()
-        numbered = sp.csr_array((np.arange(matrix.nnz), numbered.indices, numbered.indptr), shape=matrix.shape)
-        order = torch.from_numpy(numbered.T.tocsr().data.astype(np.int64)).to(matrix.device)
-        rows, transposed = ((csr.crow_indices(), csr.col_indices()) for csr in (matrix.csr, matrix.csr_transposed))
-        return cls(matrix.shape, rows, transposed, order, order.argsort())
-
-    @property
-    def num_edges(self) -> int:
-        return self.order.numel()
-
-    @property
-    def transpose(self) -> EdgePattern:
-        return EdgePattern(self.shape[::-1], self.rows_transposed, self.rows, self.reverse_order, self.order)
-
-    def with_weights(self, weights: Tensor) -> Tensor:
-        return torch.sparse_csr_tensor(*self.rows, weights, self.shape, check_invariants=False)
+def folded(function: Callable[..., Tensor], size: int, dims: tuple[int | None, ...], *values: Tensor) -> Tensor:
+    """A function of tensors that start with the heads, for a whole batch: its members are more heads."""
+    moved = [
+        value.unsqueeze(0).expand(size, *value.shape) if dim is None else value.movedim(dim, 0)
+        for value, dim in zip(values, dims, strict=True)
+    ]
+    out = function(*(value.reshape(-1, *value.shape[2:]) for value in moved))
+    return out.reshape(size, -1, *out.shape[1:])
 
 
-class _OnEdges(torch.autograd.Function):
+def _by_head(function: Callable[[Tensor, Tensor], Tensor], *operands: Tensor) -> Tensor:
+    first, *others = (function(*pair) for pair in zip(*(each.contiguous() for each in operands), strict=True))
+    return torch.stack([first, *others]) if others else first.unsqueeze(0)
+
+
+class _OnEntries(torch.autograd.Function):
     """Keeps the pattern and both tensors for the derivative."""
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[EdgePattern, Tensor, Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Pattern, Tensor, Tensor], output: Tensor) -> None:
         ctx.pattern = inputs[0]
         ctx.save_for_backward(*inputs[1:])
 
 
-class _EdgeSum(_OnEdges):
+class _EdgeSum(_OnEntries):
     @staticmethod
-    def forward(pattern: EdgePattern, weights: Tensor, dense: Tensor) -> Tensor:
-        return pattern.with_weights(weights) @ dense.contiguous()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
-        weights, dense = ctx.saved_tensors
-        back = weights.index_select(0, ctx.pattern.order)
-        for_weights = edge_dot(ctx.pattern, gradients[0], dense) if ctx.needs_input_grad[1] else None
-        for_dense = edge_sum(ctx.pattern.transpose, back, gradients[0]) if ctx.needs_input_grad[2] else None
-        return None, for_weights, for_dense
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, pattern: EdgePattern, *tensors: Tensor) -> tuple[Tensor, int]:
-        members = _members(info.batch_size, in_dims[1:], tensors)
-        return torch.stack([edge_sum(pattern, *member) for member in members]), 0
-
-
-class _EdgeDot(_OnEdges):
-    @staticmethod
-    def forward(pattern: EdgePattern, left: Tensor, right: Tensor) -> Tensor:
-        empty = pattern.with_weights(left.new_zeros(pattern.num_edges))
-        products: Tensor = torch.sparse.sampled_addmm(empty, left.contiguous(), right.contiguous().T, beta=0.0)
-        return products.values()
+    def forward(pattern: Pattern, weights: Tensor, dense: Tensor) -> Tensor:
+        return _by_head(lambda head, values: pattern.matrix(head) @ values, weights, dense)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
-        left, right = ctx.saved_tensors
-        back = gradients[0].index_select(0, ctx.pattern.order)
-        for_left = edge_sum(ctx.pattern, gradients[0], right) if ctx.needs_input_grad[1] else None
-        for_right = edge_sum(ctx.pattern.transpose, back, left) if ctx.needs_input_grad[2] else None
-        return None, for_left, for_right
+        pattern, (weights, dense), gradient = ctx.pattern, ctx.saved_tensors, gradients[0]
+        for_weights = edge_dot(pattern, gradient, dense) if ctx.needs_input_grad[1] else None
+        turned = weights.index_select(1, pattern.order) if ctx.needs_input_grad[2] else None
+        return None, for_weights, None if turned is None else edge_sum(pattern.transpose, turned, gradient)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, pattern: EdgePattern, *tensors: Tensor) -> tuple[Tensor, int]:
-        members = _members(info.batch_size, in_dims[1:], tensors)
-        return torch.stack([edge_dot(pattern, *member) for member in members]), 0
+    def vmap(info: Any, in_dims: Any, pattern: Pattern, *tensors: Tensor) -> tuple[Tensor, int]:
+        return folded(lambda *heads: edge_sum(pattern, *heads), info.batch_size, in_dims[1:], *tensors), 0
 
 
-def _members(count: int, dims: tuple[int | None, ...], tensors: tuple[Tensor, ...]) -> list[tuple[Tensor, ...]]:
-    """The tensors of each member of a batch: one after the other, as no sparse layout takes a batch of values."""
-    parts = [[t] * count if dim is None else t.unbind(dim) for t, dim in zip(tensors, dims, strict=True)]
-    return list(zip(*parts, strict=True))
+class _EdgeDot(_OnEntries):
+    @staticmethod
+    def forward(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
+        empty = pattern.matrix(left.new_zeros(pattern.num_entries))
+        return _by_head(lambda a, b: torch.sparse.sampled_addmm(empty, a, b.T, beta=0.0).values(), left, right)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
+        pattern, (left, right), gradient = ctx.pattern, ctx.saved_tensors, gradients[0]
+        for_left = edge_sum(pattern, gradient, right) if ctx.needs_input_grad[1] else None
+        turned = gradient.index_select(1, pattern.order) if ctx.needs_input_grad[2] else None
+        return None, for_left, None if turned is None else edge_sum(pattern.transpose, turned, left)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, pattern: Pattern, *tensors: Tensor) -> tuple[Tensor, int]:
+        return folded(lambda *heads: edge_dot(pattern, *heads), info.batch_size, in_dims[1:], *tensors), 0
 
 
-def edge_sum(pattern: EdgePattern, weights: Tensor, dense: Tensor) -> Tensor:
-    """Row i is the sum over its edges (i, j) of weight times ``dense[j]``; O(edges k) for k columns."""
+def edge_sum(pattern: Pattern, weights: Tensor, dense: Tensor) -> Tensor:
+    """Row i is the sum over its entries (i, j) of weight times ``dense[j]``; O(entries k) for k columns.
+
+    ``weights`` has one number for each entry and ``dense`` is m x k, each perhaps after an axis of heads.
+    """
+    if weights.dim() == 1:
+        return edge_sum(pattern, weights.unsqueeze(0), dense.unsqueeze(0)).squeeze(0)
     total: Tensor = _EdgeSum.apply(pattern, weights, dense)  # type: ignore[no-untyped-call]
     return total
 
 
-def edge_dot(pattern: EdgePattern, left: Tensor, right: Tensor) -> Tensor:
-    """For each edge (i, j) the dot product of ``left[i]`` and ``right[j]``."""
+def edge_dot(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
+    """For each entry (i, j) the dot product of ``left[i]`` and ``right[j]``; both perhaps after an axis of heads."""
+    if left.dim() == 2:
+        return edge_dot(pattern, left.unsqueeze(0), right.unsqueeze(0)).squeeze(0)
     products: Tensor = _EdgeDot.apply(pattern, left, right)  # type: ignore[no-untyped-call]
     return products

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
+from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix, SparseMatrix
-from glognn.ops.edges import EdgePattern, edge_sum
+from glognn.ops.edges import edge_sum
 from glognn.ops.products import matmul
 
 
@@ -17,15 +18,15 @@ class DroppableMatrix:
     """A sparse matrix with its values apart from their places."""
 
     matrix: SparseMatrix
-    pattern: EdgePattern
+    pattern: Pattern
     values: Tensor
 
 
-def droppable(matrix: Matrix) -> Tensor | DroppableMatrix:
-    """A matrix as :func:`dropout_matmul` takes it; made once."""
+def with_droppable_entries(matrix: Matrix) -> Tensor | DroppableMatrix:
+    """A matrix as :func:`dropout_matmul` takes it: sparse stays sparse, its values apart from their places."""
     if isinstance(matrix, Tensor):
         return matrix
-    return DroppableMatrix(matrix, EdgePattern.of(matrix), matrix.csr.values())
+    return DroppableMatrix(matrix, matrix.pattern, matrix.csr.values())
 
 
 def dropout_matmul(matrix: Tensor | DroppableMatrix, dense: Tensor, p: float, training: bool) -> Tensor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glognn.report.comparison import Comparison
+from glognn.experiments.comparison import Comparison
 from glognn.report.curves import Curve, line_look, metric_of
 from glognn.storage import write_atomically
 

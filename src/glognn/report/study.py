@@ -1,14 +1,46 @@
-"""Pictures of a search: which settings mattered, and the score against each of them."""
+"""What searches found, in words and tables; pictures of which settings mattered, and the score against each of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glognn.experiments.search import PUBLISHED
+from glognn.experiments.tune import StudyResult
 from glognn.report.figures import new_figure, save_figure
+from glognn.storage import locked
 
 if TYPE_CHECKING:
     import optuna
+
+
+def render_best(found: StudyResult) -> str:
+    """Draw a study's pictures into its folder; its best settings, and where all of this lies."""
+    metric = found.config.training.metric
+    with locked(found.folder):
+        pictures = plot_study(found.study, found.folder, metric)
+    shown = ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in found.settings.items()
+    )
+    drawn = ", ".join(str(path) for path in pictures if path.suffix == ".png")
+    return (
+        f"best of {found.trials} trials: number {found.trial}, mean validation {metric} {100 * found.validation:.2f} %"
+        f"\n  {shown}\nSettings: {found.path}" + (f"\nPictures: {drawn}" if drawn else "")
+    )
+
+
+def best_table(found: Sequence[StudyResult]) -> str:
+    """The validation scores of several studies: a row for each model, a column for each dataset."""
+    scores: dict[str, dict[str, str]] = {}
+    for each in found:
+        mark = " (published)" if each.origin == PUBLISHED else ""
+        scores.setdefault(each.search.model, {})[each.search.dataset] = f"{100 * each.validation:.2f}{mark}"
+    columns = list(dict.fromkeys(each.search.dataset for each in found))
+    lines = [f"| validation, % | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
+    lines += [f"| {model} | {' | '.join(row.get(name, '') for name in columns)} |" for model, row in scores.items()]
+    return "\n".join(lines)
 
 
 def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def predict(model: NodeModel[Any], data: Data | Graph, config: GraphConfig | None = None) -> Tensor:
     """Class probabilities of all nodes, n x classes, on the model's device, without dropout.
 
-    A ``Data`` is prepared as :func:`~glognn.training.loop.train` does it (by default every edge is made to go both
+    A ``Data`` is prepared as :func:`~glognn.training.driver.train` does it (by default every edge is made to go both
     ways), unlike ``model(x, edge_index)``, which takes the edges as they are given.
 
     Args:

@@ -1,7 +1,7 @@
 """Whether a training fits the memory there is: judged from sizes before it starts, explained when memory runs out.
 
-Counted is what a model's settings predict (``ModelConfig.activation_bytes``), against what the system, the control
-group (as of a container) or the GPU can still give. ``GLOGNN_MEMORY_CHECK=0`` switches refusals off. Imports no torch.
+Counted is what a model's settings predict (``ModelConfig``), against what the system, the control group (as of a
+container) or the GPU can still give. ``GLOGNN_MEMORY_CHECK=0`` switches refusals off. Imports no torch.
 """
 
 from __future__ import annotations

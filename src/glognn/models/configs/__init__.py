@@ -3,69 +3,32 @@
 from __future__ import annotations
 
 from glognn.errors import InputError
+from glognn.models.configs import glognn, handwritten, pyg
 from glognn.models.configs.base import ModelConfig
 from glognn.models.configs.glognn import GloGNNConfig, GloGNNPlusPlusConfig
-from glognn.models.configs.handwritten import (
-    ACMGCNConfig,
-    GGCNConfig,
-    GPRGNNConfig,
-    H2GCNConfig,
-    MLPConfig,
-    WRGATConfig,
-)
-from glognn.models.configs.pyg import (
-    DirGNNConfig,
-    GATConfig,
-    GCNConfig,
-    GCNIIConfig,
-    LINKXConfig,
-    MixHopConfig,
-    PolynormerConfig,
-    SGFormerConfig,
-)
 from glognn.settings import suggest
 
-__all__ = [
-    "MODELS",
-    "ACMGCNConfig",
-    "DirGNNConfig",
-    "GATConfig",
-    "GCNConfig",
-    "GCNIIConfig",
-    "GGCNConfig",
-    "GPRGNNConfig",
-    "GloGNNConfig",
-    "GloGNNPlusPlusConfig",
-    "H2GCNConfig",
-    "LINKXConfig",
-    "MLPConfig",
-    "MixHopConfig",
-    "ModelConfig",
-    "PolynormerConfig",
-    "SGFormerConfig",
-    "WRGATConfig",
-    "find_model",
-]
+__all__ = ["MODELS", "GloGNNConfig", "GloGNNPlusPlusConfig", "ModelConfig", "find_model"]
 
 MODELS: dict[str, type[ModelConfig]] = {
     config.name: config
     for config in (
-        GloGNNPlusPlusConfig,
-        GloGNNConfig,
-        LINKXConfig,
-        ACMGCNConfig,
-        GGCNConfig,
-        GPRGNNConfig,
-        WRGATConfig,
-        H2GCNConfig,
-        DirGNNConfig,
-        PolynormerConfig,
-        SGFormerConfig,
-        GCNIIConfig,
-        MixHopConfig,
-        GATConfig,
-        GCNConfig,
-        MLPConfig,
+        glognn.GloGNNPlusPlusConfig,
+        glognn.GloGNNConfig,
+        pyg.LINKXConfig,
+        handwritten.ACMGCNConfig,
+        handwritten.GGCNConfig,
+        handwritten.GPRGNNConfig,
+        handwritten.WRGATConfig,
+        handwritten.H2GCNConfig,
+        pyg.DirGNNConfig,
+        pyg.PolynormerConfig,
+        pyg.SGFormerConfig,
+        pyg.GCNIIConfig,
+        pyg.MixHopConfig,
+        pyg.GATConfig,
+        pyg.GCNConfig,
+        handwritten.MLPConfig,
     )
 }
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from glognn.errors import InputError
-from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, chain
+from glognn.errors import InputError, TooLargeError
+from glognn.models.memory import Sizes
 from glognn.settings import Settings, integer, real
 
 if TYPE_CHECKING:
@@ -28,9 +29,29 @@ def in_dropout_setting() -> float:
     )
 
 
+def between(low: float, high: float, **how: float | bool) -> Mapping[str, Any]:
+    """A searched range: with ``step``, or ``log`` = true; ``or_zero`` adds the value 0."""
+    return {"low": low, "high": high, **how}
+
+
+def one_of(*choices: object) -> Mapping[str, Any]:
+    """A searched choice."""
+    return {"choices": choices}
+
+
+SearchedSettings = Mapping[str, Mapping[str, Any]]
+COMMON: SearchedSettings = {
+    "learning_rate": between(1e-3, 3e-2, log=True),
+    "weight_decay": between(1e-6, 1e-1, log=True, or_zero=True),
+    "dropout": between(0.0, 0.9),
+}
+"""What is searched for every model."""
+WIDTHS = one_of(64, 128, 256)
+
+
 def narrowing(num_layers: int, width: int, classes: int) -> int:
     """Values for each node of layers with relu and dropout, the last one without: relu, dropout's factors, result."""
-    return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 5 * classes
+    return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 4 * classes
 
 
 class ModelConfig(Settings):
@@ -45,6 +66,12 @@ class ModelConfig(Settings):
     implementation: ClassVar[str]
     numbers: ClassVar[tuple[str, ...]] = ()
     """Settings in which models that are trained together may differ; the model then implements ``use_numbers``."""
+    search: ClassVar[SearchedSettings]
+    """What is searched of the model, its training and its graph: each setting :func:`between` or :func:`one_of`."""
+    held: ClassVar[Mapping[str, Any]] = {}
+    """Settings of training and graph that are held in a search."""
+    published_searches: ClassVar[Mapping[str, tuple[SearchedSettings, Mapping[str, Any]]]] = {}
+    """Other searches by name: what its authors searched, and what they held."""
     graph_settings: ClassVar[Mapping[str, Any]] = {}
     """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
 
@@ -57,31 +84,20 @@ class ModelConfig(Settings):
         if not has_features:
             raise InputError(f"The graph has no features, and {self.title} reads nothing else.")
 
-    def activation_bytes(
-        self,
-        num_nodes: int,
-        num_entries: int,
-        num_features: int,
-        num_classes: int,
-        *,
-        num_feature_entries: int | None = None,
-    ) -> int:
-        """Bytes that training holds at its peak in float32: weights five times (with gradient, the moments of Adam and
-        the best epoch's), activations, and the model's constant inputs, features and adjacency included. Where there
-        are fewer activations than weights, a sixth copy of these is the peak: better ones taking the best one's place.
-
-        The parts are :meth:`num_parameters`, :meth:`num_activations` and :meth:`input_bytes`, which a model
-        overrides. ``num_entries`` are those of the adjacency, ``num_feature_entries`` those of sparse features.
-        """
-        sizes = Sizes(num_nodes, num_entries, num_features, num_classes, num_feature_entries)
-        parameters = self.num_parameters(sizes)
-        values = PARAMETER_COPIES * parameters + max(parameters, self.num_activations(sizes))
-        return VALUE_BYTES * values + self.input_bytes(sizes)
-
+    @lru_cache(maxsize=256)  # noqa: B019
     def num_parameters(self, sizes: Sizes) -> int:
-        """Number of weights. Unless overridden, ``num_layers`` linear maps with ``hidden_channels`` between them."""
-        width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
-        return chain(sizes.features, *[width] * (depth - 1), sizes.classes)
+        """Number of weights, counted on a model whose weights take no memory."""
+        import torch
+        from torch.nn.parameter import is_lazy
+
+        try:
+            with torch.device("meta"):
+                model = self.model_class()(sizes.features, sizes.classes, sizes.nodes, **self.as_dict())
+        except RuntimeError as error:
+            if "overflow" not in str(error):
+                raise
+            raise TooLargeError(f"{self.title} does not fit: it has more weights than can be counted.") from None
+        return sum(weight.numel() for weight in model.parameters() if not is_lazy(weight))
 
     def num_activations(self, sizes: Sizes) -> int:
         """Values held at the peak of a training step. Unless overridden, six n x ``hidden_channels`` for each layer."""

@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from glognn.errors import InputError
-from glognn.models.configs.base import ModelConfig, dropout_setting, hidden_channels_setting
-from glognn.models.memory import Sizes, chain
+from glognn.models.configs.base import (
+    COMMON,
+    WIDTHS,
+    ModelConfig,
+    SearchedSettings,
+    between,
+    dropout_setting,
+    hidden_channels_setting,
+    one_of,
+)
+from glognn.models.memory import Sizes
 from glognn.nn.config import LayerConfig
+from glognn.nn.inputs import ADJACENCY, FEATURES, Word, held_bytes, powers, products
 from glognn.settings import choice, integer, real
+
+PAPER_SMALL: SearchedSettings = {
+    "learning_rate": one_of(0.01, 0.005),
+    "weight_decay": one_of(1e-5, 5e-5, 1e-4),
+    "patience": one_of(40, 200, 300),
+    "dropout": between(0.0, 0.9, step=0.1),
+    "alpha": between(0.0, 1.0, step=0.1),
+    "beta1": one_of(0.0, 1.0, 10.0),
+    "beta2": one_of(0.1, 1.0, 10.0, 100.0, 1000.0),
+    "gamma": between(0.0, 0.9, step=0.1),
+    "num_layers": between(1, 3),
+    "num_hops": between(1, 6),
+}
+PAPER_LARGE: SearchedSettings = {
+    "learning_rate": one_of(0.01, 0.005, 0.001),
+    "weight_decay": one_of(0.0, 0.001, 0.01, 0.1),
+    "dropout": between(0.0, 0.9, step=0.1),
+    "alpha": one_of(0.1, 0.5, 0.9),
+    "beta1": one_of(0.0, 0.1, 1.0),
+    "beta2": one_of(0.1, 1.0),
+    "gamma": one_of(0.1, 0.5, 0.9),
+    "num_layers": between(1, 3),
+    "num_hops": between(1, 3),
+}
+"""The grids of Li et al., ICML 2022, appendix. They leave out half of the settings that their authors published."""
 
 
 class GloGNNConfig(LayerConfig, ModelConfig):
@@ -16,6 +54,30 @@ class GloGNNConfig(LayerConfig, ModelConfig):
     paper = "Li et al., ICML 2022"
     implementation = "glognn.models.glognn:GloGNN"
     numbers = ("alpha", "beta1", "beta2", "gamma", "dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "alpha": between(0.0, 1.0, step=0.1),  # both ends matter: there features or adjacency are left out entirely
+        "beta1": between(1e-2, 3e4, log=True, or_zero=True),
+        "beta2": between(1e-2, 3e4, log=True),
+        "gamma": between(0.0, 0.95),
+        "num_layers": between(1, 3),
+        "num_hops": between(1, 6),
+        "hidden_channels": WIDTHS,
+        "normalization": one_of("row", "symmetric", "none"),
+    }
+    published_searches: ClassVar[Mapping[str, tuple[SearchedSettings, Mapping[str, Any]]]] = {
+        "paper-small": (PAPER_SMALL, {"early_stopping": "paper", "epochs": 2000}),
+        "paper-large": (
+            PAPER_LARGE,
+            {
+                "optimizer": "adamw",
+                "epochs": 500,
+                "early_stopping": "none",
+                "num_encoder_layers": 3,
+                "normalization": "none",
+            },
+        ),
+    }
 
     num_layers: int = integer(2, "How often the closed-form layer is applied.", low=1, high=64)
     alpha: float = real(
@@ -36,6 +98,20 @@ class GloGNNConfig(LayerConfig, ModelConfig):
     )
     dropout: float = dropout_setting()
 
+    def input_weights(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """Weights of the encoder's inputs, from values of ``numbers``."""
+        return {FEATURES: 1 - numbers["alpha"], ADJACENCY: numbers["alpha"]}
+
+    @property
+    def inputs(self) -> dict[str, float]:
+        """The inputs of :mod:`glognn.nn.inputs` that the encoder reads, with their weights."""
+        return {name: weight for name, weight in self.input_weights(self.as_dict()).items() if weight != 0}
+
+    @property
+    def words(self) -> list[Word]:
+        """What the hops add up, in operators of :mod:`glognn.nn.inputs`."""
+        return powers(self.num_hops) if self.beta2 > 0 else []
+
     def shape(self) -> tuple[object, ...]:
         """At the ends of their ranges some numbers leave out parts of the model."""
         return *super().shape(), self.alpha == 0, self.alpha == 1, self.beta2 == 0, self.gamma == 1
@@ -47,28 +123,17 @@ class GloGNNConfig(LayerConfig, ModelConfig):
                 f"Got {self.alpha} instead."
             )
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        width = sizes.classes if self.num_encoder_layers == 1 else self.hidden_channels
-        inputs = [size for size, used in ((sizes.features, self.alpha < 1), (sizes.nodes, self.alpha > 0)) if used]
-        tails = 1 if self.fusion == "hidden" else len(inputs)
-        tail = chain(*[self.hidden_channels] * (self.num_encoder_layers - 1), sizes.classes)
-        hops = self.num_hops if self.beta2 > 0 else 0
-        return sum(chain(size, width) for size in inputs) + tails * tail + hops
-
     def num_activations(self, sizes: Sizes) -> int:
         """Whichever holds more: the sums of the encoder, or all in the backward pass; the layers are n x c."""
-        inputs = (self.alpha < 1) + (self.alpha > 0)
+        inputs = len(self.inputs)
         tails = 1 if self.fusion == "hidden" else inputs
         width = sizes.classes if self.num_encoder_layers == 1 else self.hidden_channels
-        layers = (6 + self.num_layers * (4 + self.num_hops)) * sizes.classes
+        layers = (6 + self.num_layers * (4 + len(products(self.words)))) * sizes.classes
         backward = (3 * (self.num_encoder_layers - 1) * tails + 1) * width + layers
         return sizes.nodes * max(backward, (3 * inputs - 1) * width)
 
     def input_bytes(self, sizes: Sizes) -> int:
-        uses_graph = self.alpha > 0 or self.beta2 > 0
-        loops = self.normalization != "none"
-        features = sizes.feature_bytes() if self.alpha < 1 else 0
-        return features + (sizes.adjacency_bytes(loops=loops) if uses_graph else 0)
+        return held_bytes(self.inputs, self.words, sizes, self.normalization)
 
 
 class GloGNNPlusPlusConfig(GloGNNConfig):
@@ -83,6 +148,3 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
         "minimises the paper's objective.",
         ("exact", "released"),
     )
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        return super().num_parameters(sizes) + sizes.classes

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from typing import ClassVar
 
-from glognn.models.configs.base import ModelConfig, dropout_setting, hidden_channels_setting, narrowing
-from glognn.models.memory import INDEX_BYTES, LONG_BYTES, VALUE_BYTES, Sizes, chain, sparse_bytes
+from glognn.models.configs.base import (
+    COMMON,
+    WIDTHS,
+    ModelConfig,
+    SearchedSettings,
+    between,
+    dropout_setting,
+    hidden_channels_setting,
+    narrowing,
+    one_of,
+)
+from glognn.models.memory import INDEX_BYTES, LONG_BYTES, VALUE_BYTES, Sizes, sparse_bytes
 from glognn.settings import choice, integer, real
 
 
@@ -17,6 +27,7 @@ class MLPConfig(ModelConfig):
     paper = "Rosenblatt, 1958; Rumelhart et al., 1986"
     implementation = "glognn.models.mlp:MLP"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 3), "hidden_channels": WIDTHS}
 
     num_layers: int = integer(2, "Linear maps from the features to the classes.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
@@ -36,6 +47,7 @@ class H2GCNConfig(ModelConfig):
     paper = "Zhu et al., NeurIPS 2020"
     implementation = "glognn.models.h2gcn:H2GCN"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {**COMMON, "num_rounds": between(1, 2), "hidden_channels": WIDTHS}
 
     num_rounds: int = integer(
         2,
@@ -50,9 +62,6 @@ class H2GCNConfig(ModelConfig):
     def _width(self) -> int:
         """Of all rounds side by side."""
         return self.hidden_channels * ((2 << self.num_rounds) - 1)
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        return sizes.features * self.hidden_channels + self._width * sizes.classes
 
     def num_activations(self, sizes: Sizes) -> int:
         return sizes.nodes * (3 * self._width + self.hidden_channels + 4 * sizes.classes)
@@ -74,6 +83,13 @@ class GPRGNNConfig(ModelConfig):
     paper = "Chien et al., ICLR 2021"
     implementation = "glognn.models.gprgnn:GPRGNN"
     numbers = ("dropout", "propagation_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "learning_rate": between(1e-3, 5e-2, log=True),
+        "propagation_dropout": between(0.0, 0.9),
+        "restart": between(0.0, 1.0, step=0.1),  # the paper's own are 0.1, 0.2, 0.5, 0.9 and, for a network alone, 1
+        "hidden_channels": WIDTHS,
+    }
 
     num_hops: int = integer(10, "Steps of the PageRank.", low=1, high=64)
     restart: float = real(
@@ -92,9 +108,6 @@ class GPRGNNConfig(ModelConfig):
         """The restart only decides which weights training starts from."""
         return tuple(value for name, value in self.as_dict().items() if name not in (*self.numbers, "restart"))
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        return chain(sizes.features, self.hidden_channels, sizes.classes) + self.num_hops + 1
-
     def num_activations(self, sizes: Sizes) -> int:
         """However many hops: their results are not kept."""
         return sizes.dropped(sizes.nodes * (4 * self.hidden_channels + 8 * sizes.classes))
@@ -110,18 +123,20 @@ class GGCNConfig(ModelConfig):
     paper = "Yan et al., ICDM 2022"
     implementation = "glognn.models.ggcn:GGCN"
     numbers = ("decay_rate", "decay_exponent", "dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "weight_decay": between(1e-7, 1e-1, log=True, or_zero=True),
+        "num_layers": between(2, 8),
+        "decay_rate": between(0.0, 1.5, step=0.1),
+        "directed": one_of(False, True),  # its authors take the edges of the heterophilous graphs as they are
+        "hidden_channels": one_of(16, 32, 64, 80),
+    }
 
     num_layers: int = integer(2, "Layers.", low=2, high=64)
     hidden_channels: int = hidden_channels_setting()
     decay_rate: float = real(1.0, "How much the layers after the first count.", low=0)
     decay_exponent: float = real(3.0, "How fast that shrinks from layer to layer.", low=0)
     dropout: float = dropout_setting()
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        """The linear maps, the first twice as wide, and six weights for each layer's sum."""
-        first = chain(sizes.features, 2 * self.hidden_channels)
-        later = chain(*[self.hidden_channels] * (self.num_layers - 1), sizes.classes)
-        return first + later + 6 * self.num_layers
 
     def num_activations(self, sizes: Sizes) -> int:
         """Six n x hidden and six for each entry in a layer; the peak is in the last sum or in the linear map before."""
@@ -131,8 +146,8 @@ class GGCNConfig(ModelConfig):
         return sizes.dropped(max(summing, mapping) + sizes.nodes * (6 * sizes.classes + 10))
 
     def input_bytes(self, sizes: Sizes) -> int:
-        """Of each edge its neighbour, two orders, weight and ratio of degrees."""
-        edge = INDEX_BYTES + 2 * LONG_BYTES + 2 * VALUE_BYTES
+        """Of each edge both ends, two orders, weight and ratio of degrees."""
+        edge = 4 * INDEX_BYTES + 2 * VALUE_BYTES
         return sizes.droppable_bytes() + edge * sizes.entries + INDEX_BYTES * (sizes.nodes + 1)
 
 
@@ -143,15 +158,16 @@ class ACMGCNConfig(ModelConfig):
     paper = "Luan et al., NeurIPS 2022"
     implementation = "glognn.models.acmgcn:ACMGCN"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "learning_rate": between(1e-3, 5e-2, log=True),
+        "num_layers": between(1, 3),
+        "hidden_channels": WIDTHS,
+    }
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
     dropout: float = dropout_setting()
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        """Three matrices without bias, three vectors and nine weights for each layer."""
-        widths = [sizes.features] + [self.hidden_channels] * (self.num_layers - 1) + [sizes.classes]
-        return sum(3 * (before + 1) * after + 9 for before, after in pairwise(widths))
 
     def num_activations(self, sizes: Sizes) -> int:
         """Fourteen n x c for one layer; of more, five n x hidden for each and those of one in the backward pass."""
@@ -170,6 +186,14 @@ class WRGATConfig(ModelConfig):
     paper = "Suresh et al., KDD 2021"
     implementation = "glognn.models.wrgat:WRGAT"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "num_layers": between(1, 3),
+        "num_rings": between(0, 3),
+        "similarity": one_of("plain", "share"),
+        "aggregation": one_of("sum", "mean"),
+        "hidden_channels": one_of(64, 128),
+    }
 
     num_layers: int = integer(2, "Layers.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
@@ -206,12 +230,6 @@ class WRGATConfig(ModelConfig):
         steps = min((self.num_compared(sizes.nodes) + 1) // 2, sizes.nodes - 1)
         return sizes.entries + 2 * (self.num_rings + 1) * steps * sizes.nodes
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        """A matrix for the node itself and each relation, two vectors for each of them, and a bias."""
-        widths = [sizes.features] + [self.hidden_channels] * (self.num_layers - 1) + [sizes.classes]
-        relations = self.num_relations
-        return sum((before * (1 + relations) + 2 * relations + 1) * after for before, after in pairwise(widths))
-
     def num_activations(self, sizes: Sizes) -> int:
         """At the peak either the attention of the last hidden layer passes, or its values; others keep theirs."""
         width, classes, relations = self.hidden_channels, sizes.classes, self.num_relations
@@ -226,8 +244,8 @@ class WRGATConfig(ModelConfig):
         return passing + (self.num_layers - 2) * kept
 
     def input_bytes(self, sizes: Sizes) -> int:
-        """Of each edge its place both ways, four 64-bit numbers and the weight."""
-        edge = 2 * INDEX_BYTES + 4 * LONG_BYTES + VALUE_BYTES
+        """Of each edge both ends and its order both ways, two 64-bit numbers and the weight."""
+        edge = 6 * INDEX_BYTES + 2 * LONG_BYTES + VALUE_BYTES
         rows = sizes.nodes * (1 + self.num_relations) + 2
         return sizes.feature_bytes() + edge * self._edges(sizes) + INDEX_BYTES * rows
 

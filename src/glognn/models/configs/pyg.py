@@ -7,13 +7,18 @@ from typing import Any, ClassVar
 
 from glognn.errors import InputError
 from glognn.models.configs.base import (
+    COMMON,
+    WIDTHS,
     ModelConfig,
+    SearchedSettings,
+    between,
     dropout_setting,
     hidden_channels_setting,
     in_dropout_setting,
     narrowing,
+    one_of,
 )
-from glognn.models.memory import Sizes, chain
+from glognn.models.memory import Sizes
 from glognn.settings import choice, integer, real, switch
 
 
@@ -24,13 +29,14 @@ class GCNConfig(ModelConfig):
     paper = "Kipf and Welling, ICLR 2017"
     implementation = "glognn.models.gcn:GCN"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 4), "hidden_channels": WIDTHS}
 
     num_layers: int = integer(2, "Convolutions.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
     dropout: float = dropout_setting()
 
     def num_activations(self, sizes: Sizes) -> int:
-        return sizes.nodes * narrowing(self.num_layers, self.hidden_channels, sizes.classes)
+        return sizes.nodes * (narrowing(self.num_layers, self.hidden_channels, sizes.classes) + sizes.classes)
 
 
 class GATConfig(ModelConfig):
@@ -40,6 +46,13 @@ class GATConfig(ModelConfig):
     paper = "Velickovic et al., ICLR 2018"
     implementation = "glognn.models.gat:GAT"
     numbers = ("dropout", "in_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "in_dropout": one_of(0.0, 0.3, 0.6),
+        "num_layers": between(1, 4),
+        "heads": one_of(1, 4, 8),
+        "hidden_channels": WIDTHS,
+    }
 
     num_layers: int = integer(2, "Attention layers.", low=1, high=64)
     heads: int = integer(8, "Attention heads, side by side in hidden layers and averaged in the last.", low=1, high=64)
@@ -60,13 +73,6 @@ class GATConfig(ModelConfig):
                 f"Got {self.hidden_channels} instead."
             )
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        """Weights, two vectors of attention as wide as the result of all heads, and a bias."""
-        width = self.hidden_channels
-        hidden = [sizes.features] + [width] * (self.num_layers - 1)
-        last = self.heads * sizes.classes
-        return sum((size + 3) * width for size in hidden[:-1]) + (hidden[-1] + 2) * last + sizes.classes
-
     def num_activations(self, sizes: Sizes) -> int:
         """For each entry and head: score, weight, dropout's factor, product; four of them passing."""
         edges = (4 * self.num_layers + 4) * self.heads * sizes.looped
@@ -84,17 +90,19 @@ class MixHopConfig(ModelConfig):
     paper = "Abu-El-Haija et al., ICML 2019"
     implementation = "glognn.models.mixhop:MixHop"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "num_layers": between(1, 3),
+        "num_hops": between(1, 3),
+        "hidden_channels": one_of(16, 32, 64, 128),
+        "batch_norm": one_of(True, False),
+    }
 
     num_layers: int = integer(2, "Convolutions before the linear map to the classes.", low=1, high=64)
     num_hops: int = integer(2, "The largest power of the adjacency; 0 to this one are read.", low=1, high=16)
     hidden_channels: int = integer(64, "Hidden values for each power.", low=1)
     batch_norm: bool = switch(False, "Whether batch normalisation follows every convolution.")
     dropout: float = dropout_setting()
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        width = self.hidden_channels * (self.num_hops + 1)
-        norms = 2 * width * self.num_layers if self.batch_norm else 0
-        return chain(sizes.features, *[width] * self.num_layers, sizes.classes) + norms
 
     def num_activations(self, sizes: Sizes) -> int:
         kept = 4 * self.num_layers + 1 if self.batch_norm else 3 * self.num_layers + 2
@@ -108,6 +116,15 @@ class GCNIIConfig(ModelConfig):
     paper = "Chen et al., ICML 2020"
     implementation = "glognn.models.gcnii:GCNII"
     numbers = ("residual_weight", "theta", "dropout", "in_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "in_dropout": one_of(0.0, 0.5),
+        "num_layers": one_of(2, 4, 8, 16, 32, 64),
+        "residual_weight": between(0.1, 0.9, step=0.1),
+        "theta": one_of(0.5, 1.0, 1.5),
+        "shared_weights": one_of(True, False),
+        "hidden_channels": one_of(64, 128),
+    }
 
     num_layers: int = integer(8, "Convolutions between the two linear maps.", low=1, high=256)
     residual_weight: float = real(
@@ -133,11 +150,6 @@ class GCNIIConfig(ModelConfig):
         """Features that may be dropped are stored dense."""
         return *super().shape(), self.in_dropout > 0
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        matrices = self.num_layers * (1 if self.shared_weights else 2)
-        ends = chain(sizes.features, self.hidden_channels) + chain(self.hidden_channels, sizes.classes)
-        return ends + matrices * self.hidden_channels**2
-
     def num_activations(self, sizes: Sizes) -> int:
         kept = (3 if self.shared_weights else 4) * self.num_layers + 4
         return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
@@ -153,21 +165,24 @@ class LINKXConfig(ModelConfig):
     paper = "Lim et al., NeurIPS 2021"
     implementation = "glognn.models.linkx:LINKX"
     numbers = ("dropout",)
+    search: ClassVar[SearchedSettings] = {
+        "learning_rate": between(1e-3, 5e-2, log=True),
+        "weight_decay": COMMON["weight_decay"],
+        "optimizer": one_of("adamw", "adam"),  # its authors have AdamW
+        "dropout": COMMON["dropout"],
+        "num_layers": between(1, 4),
+        "num_edge_layers": between(1, 2),
+        "num_node_layers": between(1, 2),
+        "hidden_channels": WIDTHS,
+    }
+    held: ClassVar[Mapping[str, Any]] = {"feature_normalization": "none"}
+    """As its authors have them: beside the ones of A, features that sum to one hardly count."""
 
     num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
     num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)
     num_node_layers: int = integer(1, "Linear maps of the features.", low=1, high=64)
     hidden_channels: int = hidden_channels_setting()
     dropout: float = dropout_setting()
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        """With batch normalisation, two weights for each hidden value, between the layers of a network."""
-        width = self.hidden_channels
-        normed = self.num_edge_layers + self.num_node_layers + self.num_layers - 3
-        edges = chain(sizes.nodes, *[width] * self.num_edge_layers)
-        nodes = chain(sizes.features, *[width] * self.num_node_layers)
-        last = chain(*[width] * self.num_layers, sizes.classes)
-        return edges + nodes + 2 * chain(width, width) + last + 2 * width * normed
 
     def num_activations(self, sizes: Sizes) -> int:
         deeper = 3 * (self.num_layers - 1) + 2 * (self.num_edge_layers + self.num_node_layers - 2)
@@ -184,6 +199,15 @@ class SGFormerConfig(ModelConfig):
     paper = "Wu et al., NeurIPS 2023"
     implementation = "glognn.models.sgformer:SGFormer"
     numbers = ("graph_weight", "dropout", "attention_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "attention_dropout": between(0.0, 0.8),
+        "num_layers": between(1, 8),
+        "num_attention_layers": between(1, 2),
+        "graph_weight": between(0.1, 0.9, step=0.1),
+        "aggregate": one_of("add", "cat"),
+        "hidden_channels": WIDTHS,
+    }
 
     num_layers: int = integer(2, "Graph convolutions.", low=1, high=64)
     num_attention_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -207,13 +231,6 @@ class SGFormerConfig(ModelConfig):
                 f"Got {self.hidden_channels} instead."
             )
 
-    def num_parameters(self, sizes: Sizes) -> int:
-        width = self.hidden_channels
-        attention = self.num_attention_layers * (3 * self.heads * width**2 + 2 * width)
-        convolutions = self.num_layers * (chain(width, width) + 2 * width)
-        read = 2 * width if self.aggregate == "cat" else width
-        return 2 * (chain(sizes.features, width) + 2 * width) + attention + convolutions + chain(read, sizes.classes)
-
     def num_activations(self, sizes: Sizes) -> int:
         """Four n x hidden for each normalised layer; queries, keys and values of every head; five passing."""
         attention = self.num_attention_layers * (6.5 * self.heads + 4)
@@ -228,6 +245,17 @@ class PolynormerConfig(ModelConfig):
     paper = "Deng et al., ICLR 2024"
     implementation = "glognn.models.polynormer:Polynormer"
     numbers = ("beta", "dropout", "global_dropout", "in_dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "global_dropout": between(0.0, 0.8),
+        "in_dropout": one_of(0.0, 0.15, 0.5),
+        "num_layers": between(1, 10),
+        "num_global_layers": between(1, 4),
+        "local_epochs": one_of(50, 100, 200),
+        "convolution": one_of("gcn", "gat"),
+        "beta": between(0.1, 0.9, step=0.1),
+        "hidden_channels": one_of(64, 128),
+    }
 
     num_layers: int = integer(3, "Local layers.", low=1, high=64)
     num_global_layers: int = integer(1, "Layers of attention between all nodes.", low=1, high=16)
@@ -247,15 +275,6 @@ class PolynormerConfig(ModelConfig):
     def shape(self) -> tuple[object, ...]:
         """Features that may be dropped are stored dense."""
         return *super().shape(), self.in_dropout > 0
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        """Of a local layer two linear maps, a convolution and two normalisations; attention has vectors, no bias."""
-        width = self.heads * self.hidden_channels
-        inputs = [sizes.features] + [width] * (self.num_layers - 1)
-        extra = width if self.convolution == "gcn" else 2 * width
-        local = sum(2 * chain(size, width) + size * width + extra + 4 * width for size in inputs)
-        everywhere = self.num_global_layers * (2 * chain(width, width) + 2 * width**2 + 2 * width)
-        return local + everywhere + 2 * width + 2 * chain(width, sizes.classes)
 
     def num_activations(self, sizes: Sizes) -> int:
         """In the second phase: seven n x width for each local layer, ten for each global one."""
@@ -278,6 +297,16 @@ class DirGNNConfig(ModelConfig):
     paper = "Rossi et al., LoG 2023"
     implementation = "glognn.models.dirgnn:DirGNN"
     numbers = ("outgoing_weight", "dropout")
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "num_layers": between(1, 6),
+        "convolution": one_of("gcn", "sage"),
+        "outgoing_weight": one_of(0.0, 0.5, 1.0),  # both ends matter: there one direction is left out
+        "root_weight": one_of(True, False),
+        "jumping_knowledge": one_of("max", "cat", "none"),
+        "normalize": one_of(True, False),
+        "hidden_channels": WIDTHS,
+    }
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True}
 
     num_layers: int = integer(3, "Convolutions.", low=1, high=64)
@@ -300,13 +329,6 @@ class DirGNNConfig(ModelConfig):
     def shape(self) -> tuple[object, ...]:
         """At the ends of its range the weight leaves out one of the directions."""
         return *super().shape(), self.outgoing_weight == 0, self.outgoing_weight == 1
-
-    def num_parameters(self, sizes: Sizes) -> int:
-        jumps, width = self.jumping_knowledge != "none", self.hidden_channels
-        widths = [sizes.features] + [width] * (self.num_layers - 1) + [width if jumps else sizes.classes]
-        read = width * (self.num_layers if self.jumping_knowledge == "cat" else 1)
-        maps = 3 if self.root_weight else 2
-        return maps * chain(*widths) + (chain(read, sizes.classes) if jumps else 0)
 
     def num_activations(self, sizes: Sizes) -> int:
         """Three or four n x hidden for each layer; the largest over layers is found in a copy of all of them."""

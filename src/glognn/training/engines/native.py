@@ -25,10 +25,10 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import GloGNNConfig, ModelConfig
-from glognn.models.glognn import FEATURES, GloGNN, GloGNNPlusPlus
+from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.native.library import MatrixC, MemberC, ProblemC, find_library
 from glognn.nn.config import COEFFICIENTS
-from glognn.nn.hops import ADJACENCY, powers
+from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, not_compiled, powers
 from glognn.training.config import TrainingConfig
 from glognn.training.engines.base import Engine
 from glognn.training.evaluation import Evaluation
@@ -119,6 +119,7 @@ class NativeEngine(Engine):
         return (
             model_config.num_encoder_layers == 2
             and model_config.fusion == "hidden"
+            and not not_compiled(model_config.inputs, model_config.words)
             and 2 <= graph.num_classes <= MAX_CLASSES
             and training_config.class_weight == "none"
             and training_config.dtype == "float32"
@@ -279,12 +280,11 @@ class _Place:
         return value.clone(memory_format=torch.contiguous_format)
 
 
+_READ = [name for name, each in INPUTS.items() if each.compiled]
 _ORDER = (
-    f"encoder.inputs.{FEATURES}.weight",
-    f"encoder.inputs.{ADJACENCY}.weight",
+    *(f"encoder.inputs.{name}.weight" for name in _READ),
     "encoder.tails.0.0.weight",
-    f"encoder.inputs.{FEATURES}.bias",
-    f"encoder.inputs.{ADJACENCY}.bias",
+    *(f"encoder.inputs.{name}.bias" for name in _READ),
     "encoder.tails.0.0.bias",
     "layer.hops.weight",
     "layer.scale",
@@ -348,11 +348,8 @@ def _member(model: GloGNNConfig, training: TrainingConfig, sets: dict[str, Tenso
 
 def _matrices(graph: Graph, model: GloGNN) -> dict[str, SparseMatrix]:
     config = model.config
-    matrices = {"adjacency": graph.adjacency.normalized(config.normalization)}
-    if config.alpha < 1:
-        assert graph.x is not None
-        matrices["features"] = _sparse(graph.x)
-    return matrices
+    inputs = {name: _sparse(INPUTS[name].make(graph, config.normalization)) for name in config.inputs}
+    return {ADJACENCY: OPERATORS[ADJACENCY].make(graph, config.normalization), **inputs}
 
 
 def _sparse(matrix: Matrix) -> SparseMatrix:

@@ -1,0 +1,220 @@
+"""``tune``: searches for settings, by several workers, each study in a folder of its own. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glognn.data.sources import find_source
+from glognn.errors import GloGNNError, InputError
+from glognn.experiments.config import DEFAULT_DATASET, DEFAULT_MODEL, RunConfig, resolve
+from glognn.experiments.graphs import Graphs
+from glognn.experiments.plan import parse_names, split_names
+from glognn.experiments.progress import Progress, Work
+from glognn.experiments.search import (
+    STUDY,
+    Search,
+    best_trial,
+    chosen_settings,
+    do_trials,
+    finished_trials,
+    open_folder,
+    open_study,
+    write_best,
+)
+from glognn.experiments.spaces import find_space
+from glognn.experiments.workers import do_tasks, worker_count
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import MODELS
+from glognn.storage import locked
+from glognn.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    import optuna
+
+DEFAULT_SPACE = "wide"
+ROOT = Path("runs/tune")
+"""Where studies are kept unless asked otherwise."""
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study has found so far.
+
+    Attributes:
+        folder: Of the study.
+        search: What was searched.
+        config: The best settings, complete.
+        settings: Of these, the ones that were searched.
+        validation: Their mean validation score over splits.
+        trial: The number of their trial.
+        trials: How many trials count.
+        origin: ``published`` where the authors' settings are the best, else ``drawn``.
+        path: The file of the best settings, which ``train_models(config=...)`` reads.
+        study: All trials, as Optuna has them.
+    """
+
+    folder: Path
+    search: Search
+    config: RunConfig
+    settings: dict[str, Any]
+    validation: float
+    trial: int
+    trials: int
+    origin: str
+    path: Path
+    study: optuna.Study = field(repr=False)
+
+
+def tune(
+    dataset: str | Sequence[str] = DEFAULT_DATASET,
+    model: str | Sequence[str] = DEFAULT_MODEL,
+    *,
+    trials: int = 100,
+    space: str = DEFAULT_SPACE,
+    splits: str = "all",
+    sampler: str = "tpe",
+    prune: bool = True,
+    workers: int | None = None,
+    together: int | None = None,
+    out: str | Path | None = None,
+    storage: str | None = None,
+    best: bool = False,
+    data_mirror: str | Path | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> list[StudyResult]:
+    """Search for settings; the objective is the mean validation score over splits, never a test score.
+
+    The same as ``glognn tune``: what was begun in a folder is gone on with. With several workers, which are processes
+    of their own, a script needs ``if __name__ == "__main__":`` around the call.
+
+    Args:
+        dataset: Name or file, or several.
+        model: Name of a model, or several.
+        trials: Trials of each study in all.
+        space: ``wide``, ``paper-small`` or ``paper-large``.
+        splits: Splits whose validation scores are averaged: ``all``, ``3``, ``0,2,5`` or ``0-4``.
+        sampler: ``tpe``, ``random`` or ``grid``.
+        prune: Give up trials below the median early.
+        workers: Processes; by default one for each core, with ``device="cuda"`` 1.
+        together: Trials taken at a time; by default 1, with ``device="cuda"`` 8, with ``sampler="random"`` all.
+        out: Folder of the study; of several studies, a folder with ``<model>/<dataset>`` for each.
+        storage: An Optuna storage URL instead of a journal in the folder.
+        best: Run nothing; what was found so far.
+        data_mirror: Folder of published files.
+        progress: Is told how the work goes on.
+        settings: Settings of graph, training or model that are held.
+
+    Returns:
+        For each dataset and model what was found, with the settings as a file; of several studies those without a
+        completed trial are left out.
+    """
+    progress = progress or Progress()
+    names = parse_names(model, MODELS, "model")
+    sources = [find_source(name) for name in split_names(dataset)]
+    held: dict[str, Any] = {"device": "cpu", "threads": 1} | settings
+    for name in names:
+        find_space(name, space)
+    configs = resolve(names, None, held, sources[0].name, splits)
+    single, studies = len(configs) * len(sources) == 1, dict[Path, Search]()
+    for source in sources:
+        for config in configs:
+            name = config.model.name
+            place = Path(source.label, f"{name}-{space}") if single else Path(name, source.label)
+            folder = Path(out) if single and out else Path(out or ROOT) / place
+            studies[folder] = Search(name, source.name, space, splits, own_settings(config, held), sampler, prune)
+    for folder, search in studies.items():
+        if best and not (folder / STUDY).is_file():
+            raise InputError(f"'{folder}' holds no study yet: run the same command without --best.")
+        open_folder(folder, search)
+    opened = {folder: open_study(folder, search, storage) for folder, search in studies.items()}
+    if not best:
+        at_once = together or (trials if sampler == "random" else 8 if held["device"] == "cuda" else 1)
+        work = partial(_search, trials=trials, storage=storage, mirror=data_mirror, together=at_once)
+        _do_searches(work, studies, opened, trials, worker_count(workers, held["device"]), progress)
+    found = []
+    for folder, search in studies.items():
+        try:
+            found.append(_result(folder, search, opened[folder]))
+        except InputError:
+            if single:
+                raise
+    progress.on_search_end(found)
+    return found
+
+
+def own_settings(config: RunConfig, given: dict[str, Any]) -> dict[str, Any]:
+    """Of settings given for several models, those that a configuration has."""
+    owned = {*GraphConfig.names(), *TrainingConfig.names(), *config.model.names()}
+    return {name: value for name, value in given.items() if name in owned}
+
+
+def _search(
+    tasks: Iterator[list[Path]], trials: int, storage: str | None, mirror: str | Path | None, together: int
+) -> Iterator[tuple[Path, str]]:
+    """The work of one process: trials of every study in turn. Tells the folder of each study that has come further, or
+    that cannot go on, then with the reason.
+    """
+    graphs = Graphs(mirror)
+    for folders in tasks:
+        for folder in folders:
+            try:
+                for _ in do_trials(folder, trials, storage=storage, graphs=graphs, together=together):
+                    yield folder, ""
+            except (GloGNNError, OSError, MemoryError) as error:
+                yield folder, " ".join(str(error).split()) or "out of memory"
+
+
+def _do_searches(
+    work: partial[Iterator[tuple[Path, str]]],
+    studies: dict[Path, Search],
+    opened: dict[Path, optuna.Study],
+    trials: int,
+    workers: int,
+    progress: Progress,
+) -> None:
+    done = {folder: min(len(finished_trials(study)), trials) for folder, study in opened.items()}
+    total, before, single = trials * len(studies), sum(done.values()), len(studies) == 1
+    place = next(iter(studies))
+    progress.on_begin(Work("trials", total, before, workers, place if single else place.parent.parent, studies))
+    failed: dict[Path, str] = {}
+    for folder, reason in do_tasks(work, [list(studies)] * min(workers, max(total - before, 1)), workers):
+        if reason and folder not in failed:
+            failed[folder] = reason
+            progress.on_left_out(str(folder), reason)
+        done[folder] = min(len(finished_trials(opened[folder])), trials)
+        progress.on_trials_end(sum(done.values()), _best_score(opened[folder]) if single else None)
+    if failed and sum(done.values()) < total:
+        raise GloGNNError(
+            f"A worker ended with an error: {next(iter(failed.values()))} The same command goes on with the study, "
+            "perhaps with fewer --workers."
+        )
+
+
+def _best_score(study: optuna.Study) -> float | None:
+    try:
+        return best_trial(study).value
+    except InputError:
+        return None
+
+
+def _result(folder: Path, search: Search, study: optuna.Study) -> StudyResult:
+    trial = best_trial(study)
+    with locked(folder):
+        path = write_best(folder, study, search)
+    return StudyResult(
+        folder=folder,
+        search=search,
+        config=search.config_of(trial),
+        settings=chosen_settings(search, trial),
+        validation=trial.value or 0.0,
+        trial=trial.number,
+        trials=len(finished_trials(study)),
+        origin=trial.user_attrs.get("origin", "drawn"),
+        path=path,
+        study=study,
+    )

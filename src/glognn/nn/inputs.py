@@ -1,0 +1,157 @@
+"""What the encoder can read and which operators the hops use: a table of each, by name. Imports no torch.
+
+Model, memory formula, new nodes, floor of the benchmark and compiled core read these tables: an input or an operator is
+one entry here, and a model whose settings name it has it. An input and an operator of one name are one matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from glognn.graph.extension import Extension
+    from glognn.graph.graph import Graph
+    from glognn.graph.sparse import Matrix, SparseMatrix
+
+FEATURES = "features"
+ADJACENCY = "adjacency"
+
+Word = tuple[str, ...]
+"""Names of operators that are multiplied."""
+
+
+class Sizes(Protocol):
+    """A graph as far as memory depends on it (:class:`glognn.models.memory.Sizes`)."""
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def entries(self) -> int: ...
+
+    def feature_bytes(self) -> int: ...
+
+    def adjacency_bytes(self, *, loops: bool) -> int: ...
+
+
+@dataclass(frozen=True)
+class Input:
+    """A constant matrix with a row for each node, and weights for each of its columns.
+
+    Wherever a graph is read, the normalisation of the model's adjacency is given too.
+
+    Args:
+        columns: How many there are, from the numbers of features and nodes.
+        make: The matrix of a graph; the benchmark's floor counts its values.
+        new_rows: The rows of new nodes, over the columns of the known graph.
+        bytes: What the matrix takes in float32.
+        compiled: Whether the compiled core reads it.
+    """
+
+    columns: Callable[[int, int], int]
+    make: Callable[[Graph, str], Matrix]
+    new_rows: Callable[[Extension, str], Matrix]
+    bytes: Callable[[Sizes, str], int]
+    compiled: bool = False
+
+    @property
+    def of_features(self) -> bool:
+        """Whether the graph must have features, as many as the model was built for."""
+        return self.columns(1, 0) != self.columns(0, 0)
+
+    @property
+    def of_nodes(self) -> bool:
+        """Whether there are weights for each node, so that the model must know how many nodes there are."""
+        return self.columns(0, 1) != self.columns(0, 0)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A constant n x n matrix that the hops multiply with.
+
+    Args:
+        make: The matrix of a graph.
+        new_rows: The rows of m new nodes, over the known columns (m x n) and over the new ones (m x m).
+        bytes: What the matrix takes in float32.
+        compiled: Whether the compiled core multiplies with it.
+    """
+
+    make: Callable[[Graph, str], SparseMatrix]
+    new_rows: Callable[[Extension, str], tuple[SparseMatrix, SparseMatrix]]
+    bytes: Callable[[Sizes, str], int]
+    compiled: bool = False
+
+
+def _features(graph: Graph | Extension, normalization: str) -> Matrix:
+    assert graph.x is not None
+    return graph.x
+
+
+def _adjacency(graph: Graph, normalization: str) -> SparseMatrix:
+    return graph.adjacency.normalized(normalization)
+
+
+def _adjacency_bytes(sizes: Sizes, normalization: str) -> int:
+    return sizes.adjacency_bytes(loops=normalization != "none")
+
+
+INPUTS: dict[str, Input] = {
+    FEATURES: Input(
+        columns=lambda num_features, num_nodes: num_features,
+        make=_features,
+        new_rows=_features,
+        bytes=lambda sizes, normalization: sizes.feature_bytes(),
+        compiled=True,
+    ),
+    ADJACENCY: Input(
+        columns=lambda num_features, num_nodes: num_nodes,
+        make=_adjacency,
+        new_rows=lambda extension, normalization: extension.normalized(normalization)[0],
+        bytes=_adjacency_bytes,
+        compiled=True,
+    ),
+}
+
+OPERATORS: dict[str, Operator] = {
+    ADJACENCY: Operator(
+        make=_adjacency,
+        new_rows=lambda extension, normalization: extension.normalized(normalization),
+        bytes=_adjacency_bytes,
+        compiled=True,
+    ),
+}
+
+
+def powers(num_hops: int, name: str = ADJACENCY) -> list[Word]:
+    """The words A, AA, AAA, ... up to ``num_hops`` letters: the paper's sum over k-hop neighbourhoods."""
+    return [(name,) * k for k in range(1, num_hops + 1)]
+
+
+def letters(words: Iterable[Word]) -> list[str]:
+    """The operators that words name, each once."""
+    return list(dict.fromkeys(letter for word in words for letter in word))
+
+
+def products(words: Iterable[Word]) -> list[str]:
+    """The operator of each product that a sum of words takes: one for every different beginning of a word."""
+    beginnings = dict.fromkeys(word[:length] for word in words for length in range(1, len(word) + 1))
+    return [beginning[-1] for beginning in beginnings]
+
+
+def held_bytes(inputs: Iterable[str], words: Iterable[Word], sizes: Sizes, normalization: str) -> int:
+    """What inputs and operators take, in float32."""
+    held = {name: OPERATORS[name].bytes for name in letters(words)} | {name: INPUTS[name].bytes for name in inputs}
+    return sum(size(sizes, normalization) for size in held.values())
+
+
+def not_compiled(inputs: Iterable[str], words: Iterable[Word]) -> str:
+    """Why the compiled core cannot train an encoder with these inputs and hops of these words; empty when it can."""
+    for name in inputs:
+        if not INPUTS[name].compiled:
+            return f"the compiled core does not read the input '{name}'"
+    for name in letters(words):
+        if not OPERATORS[name].compiled:
+            return f"the compiled core does not multiply with the operator '{name}'"
+    return ""

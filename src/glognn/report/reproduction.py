@@ -1,0 +1,162 @@
+"""The tables and pictures of a reproduction, from its records: written into its folder, and what a screen shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from glognn.experiments.comparison import JUDGED, Comparison, compact_records
+from glognn.experiments.reproduce import Reproduction
+from glognn.experiments.studies import ABLATIONS, DRAWN, EXAMINATIONS, same_as_full
+from glognn.report.comparison import explain_arrows, to_csv, to_latex, to_markdown, to_terminal
+from glognn.storage import locked, write_json, write_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def render(done: Reproduction, *, terminal: bool = False) -> Iterator[str | Table]:
+    """Write tables and pictures, and yield what is to be shown of them: Markdown, or for a terminal its own tables."""
+    tabular = done.study not in ("efficiency", *EXAMINATIONS)
+    if not tabular and not any(job.done for jobs in done.cells.values() for job in jobs):
+        yield f"No run of {done.study} is done."
+    elif done.study == "efficiency":
+        yield from _render_efficiency(done)
+    elif done.study in EXAMINATIONS:
+        yield from _render_examination(done)
+    else:
+        comparisons = done.comparisons()
+        text = _write_tables(done, comparisons)
+        yield from _for_terminal(done, comparisons) if terminal else [f"\n{text}".removesuffix("\n")]
+        yield f"Tables: {done.folder}"
+        if done.study == "ablation":
+            yield from _render_ablation(done, comparisons[0])
+
+
+def _write_tables(done: Reproduction, comparisons: Sequence[Comparison]) -> str:
+    """The files of a table; its Markdown."""
+    text = "".join(
+        f"Test score in %, {JUDGED[each.judged]}; in brackets the paper's mean and the difference to it.\n\n"
+        f"{to_markdown(each)}\n"
+        for each in comparisons
+    )
+    text += _list_origins(done.origins)
+    folder, records = done.folder, compact_records(done.reports())
+    with locked(folder):
+        write_text(folder / "table.md", text)
+        write_text(folder / "table.csv", to_csv(comparisons))
+        for each in comparisons:
+            write_text(folder / f"table-{each.judged}.tex", to_latex(each))
+        write_json(folder / "table.json", [each.record() for each in comparisons])
+        write_text(folder / "records.jsonl", "".join(f"{json.dumps(cell)}\n" for cell in records))
+    return text
+
+
+def _list_origins(origins: Mapping[tuple[str, str], str]) -> str:
+    """Where the settings of each model are from, a line for each."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for (dataset, label), origin in origins.items():
+        found.setdefault(label, {}).setdefault(origin, []).append(dataset)
+    lines = []
+    for label, by_origin in found.items():
+        words = [
+            origin if len(by_origin) == 1 else f"{origin} ({', '.join(names)})" for origin, names in by_origin.items()
+        ]
+        lines.append(f"- {label}: {'; '.join(words)}\n")
+    return f"Settings are from:\n\n{''.join(lines)}"
+
+
+def _for_terminal(done: Reproduction, comparisons: Sequence[Comparison]) -> Iterator[str | Table]:
+    for each in comparisons:
+        yield f"\nTest score in %, {JUDGED[each.judged]}:"
+        yield to_terminal(each)
+        if meaning := explain_arrows(each):
+            yield meaning
+    yield f"\n{_list_origins(done.origins)}"
+
+
+def _render_ablation(done: Reproduction, best: Comparison) -> Iterator[str]:
+    from glognn.report.figures import plot_bars
+
+    families = [done.models[start : start + len(ABLATIONS)] for start in range(0, len(done.models), len(ABLATIONS))]
+    for full, *_ in families if done.settings == "published" else []:
+        same = [
+            f"{dataset} ({', '.join(found)})" for dataset in done.datasets if (found := same_as_full(dataset, full))
+        ]
+        if same:
+            yield f"{full} already is, by the authors' settings: {', '.join(same)}"
+    yield f"Picture: {plot_bars(best, families, done.folder / 'bars')[0]}"
+
+
+def _render_efficiency(done: Reproduction) -> Iterator[str]:
+    from glognn.experiments.folder import read_report
+    from glognn.report.curves import Curve, read_curves
+    from glognn.report.efficiency import summarise, to_markdown
+    from glognn.report.figures import plot_efficiency
+
+    panels: dict[str, dict[str, list[Curve]]] = {}
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for (dataset, model), jobs in done.cells.items():
+        if folders := [job.folder for job in jobs if job.done]:
+            curves = [read_curves(folder)[0] for folder in folders]
+            panels.setdefault(dataset, {})[model] = curves
+            found.setdefault(dataset, {})[model] = summarise(curves, read_report(folders[0]))
+    write_json(done.folder / "efficiency.json", found)
+    text = to_markdown(found)
+    write_text(done.folder / "efficiency.md", text)
+    yield f"\n{text}".removesuffix("\n")
+    yield f"Picture: {plot_efficiency(panels, done.folder / 'efficiency')[0]}"
+
+
+def _render_examination(done: Reproduction) -> Iterator[str | Table]:
+    """A table and a picture for each model."""
+    from glognn.report.figures import plot_distances, plot_heat_maps
+
+    write_json(done.folder / f"{done.study}.json", done.examined)
+    for model, by_dataset in done.examined.items():
+        stem = done.folder / f"{done.study}-{model}"
+        if done.study == "grouping":
+            yield _grouping_table(model, by_dataset)
+            known = done.matrices.get(model, {})
+            panels = {name: tuple(matrix.numpy() for matrix in known[name]) for name in DRAWN if name in known}
+            pictures = plot_heat_maps(panels, stem) if panels else []  # type: ignore[arg-type]
+        else:
+            first = {dataset: results[0] for dataset, results in by_dataset.items()}
+            yield _distance_table(model, first)
+            pictures = plot_distances({dataset: result["rows"] for dataset, result in first.items()}, stem)
+        for path in pictures[:1]:
+            yield f"Picture: {path}\n"
+
+
+def _grouping_table(model: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(model, no_wrap=True)
+    for heading in ("within a class", "between classes", "contrast", "positive within, %", "positive between, %"):
+        table.add_column(heading, justify="right")
+    for dataset, results in found.items():
+        mean = {name: sum(result[name] for result in results) / len(results) for name in results[0]}
+        table.add_row(
+            dataset,
+            f"{mean['within']:.2e}",
+            f"{mean['between']:.2e}",
+            f"{mean['contrast']:.2f}",
+            f"{100 * mean['within_positive']:.1f}",
+            f"{100 * mean['between_positive']:.1f}",
+        )
+    return table
+
+
+def _distance_table(model: str, found: Mapping[str, Mapping[str, Any]]) -> Table:
+    from rich.table import Table
+
+    names = [row["distance"] for row in next(iter(found.values()))["rows"]]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(f"{model}: same class / with Z* > 0", no_wrap=True)
+    for name in names:
+        table.add_column(f"{name} hops" if name[0] in "123456>" else name, justify="right")
+    for dataset, result in found.items():
+        table.add_row(dataset, *(f"{row['same']:.1f} / {row['same_positive']:.1f}" for row in result["rows"]))
+    return table
