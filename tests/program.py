@@ -24,6 +24,27 @@ from tests.conftest import ENVIRONMENT
 GLOGNN = "from glognn.cli.main import main\nmain()"
 """The command line, as code."""
 
+KILLED = """
+import os, signal
+from pathlib import Path
+
+replace, left = Path.replace, int(os.environ["KILLED_AT"])
+
+def count(temporary, target):
+    global left
+    left -= Path(target).parent.name == "checkpoint"
+    if left == 0 and (share := os.environ.get("HALF_WRITTEN")):
+        os.truncate(temporary, int(float(share) * temporary.stat().st_size))
+    else:
+        replace(temporary, target)
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Path.replace = count
+""" + GLOGNN  # fmt: skip
+"""The command line, killed (SIGKILL) after it has written so many checkpoints (``KILLED_AT``), or with ``HALF_WRITTEN``
+in the middle of writing the last of them, when that share of it is on the disk."""
+
 _SERVER = """
 import json, os, resource, signal, sys, traceback, warnings
 with warnings.catch_warnings():

@@ -25,7 +25,7 @@ from glognn.models.configs import MODELS
 from glognn.training.config import TrainingConfig
 from tests import program
 from tests.conftest import COMMAND, ENVIRONMENT, make_data
-from tests.program import GLOGNN, Program
+from tests.program import GLOGNN, KILLED, Program
 
 
 def run(*arguments: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -113,12 +113,10 @@ def test_killed_runs_end_with_the_same_bits(graph_file: Path, tmp_path: Path, fi
         folder = tmp_path / f"killed-{done}"
         arguments = ["train", *options, "-o", str(folder)]
         for _ in range(2 if kills - done > 1 else 1):  # some runs are killed twice
-            target = generator.randint(epochs_done(folder) + 1, 380)
-            process = Program(GLOGNN, *arguments, cwd=tmp_path)
-            while epochs_done(folder) < target and process.poll() is None:
-                time.sleep(0.002)
-            assert process.poll() is None, "the run ended before it could be killed"
-            process.kill()
+            before = epochs_done(folder)
+            at = generator.randint(1, 380 - before)
+            program.run(*arguments, cwd=tmp_path, program=KILLED, code=-signal.SIGKILL, KILLED_AT=str(at))
+            assert epochs_done(folder) == before + at
             assert not (folder / "DONE").exists()
             done += 1
             arguments = ["train", "--resume", str(folder)]
@@ -134,7 +132,7 @@ def test_killed_runs_end_with_the_same_bits(graph_file: Path, tmp_path: Path, fi
 def test_an_interrupt_says_how_to_go_on(graph_file: Path, tmp_path: Path) -> None:
     options = ["-d", str(graph_file), "-s", "0", "--epochs", "100000", "--early-stopping", "none"]
     process = Program(GLOGNN, "train", *options, "--checkpoint-interval", "0", "-o", "run", cwd=tmp_path)
-    while epochs_done(tmp_path / "run") < 3 and process.poll() is None:
+    while not (tmp_path / "run/checkpoint/latest.safetensors").exists() and process.poll() is None:
         time.sleep(0.01)
     process.send(signal.SIGINT)
     done = process.wait()

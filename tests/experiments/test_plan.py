@@ -221,8 +221,10 @@ def test_killed_reproductions_end_with_the_same_table(tmp_path: Path, figures: d
     run(str(whole), program=SCRIPT)
     generator, finished = random.Random(0), {}
     for _ in range(kills):
+        target = generator.randint(1, len(plan_of_script(killed)) - 1)
         process = Program(SCRIPT, str(killed))
-        time.sleep(generator.uniform(1.0, 9.0))
+        while sum(job.done for job in plan_of_script(killed)) < target and process.poll() is None:
+            time.sleep(0.01)
         process.kill()
         for job in plan_of_script(killed):
             if job.done:

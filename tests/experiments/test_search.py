@@ -38,6 +38,15 @@ from optuna.trial import TrialState  # noqa: E402
 HELD = {"epochs": 2, "threads": 1, "device": "cpu", "hidden_channels": 8}
 
 
+@pytest.fixture(autouse=True)
+def _seeded_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What TPE draws is the same every time."""
+    usual = optuna.samplers.TPESampler.__init__
+    monkeypatch.setattr(
+        optuna.samplers.TPESampler, "__init__", lambda self, **settings: usual(self, **settings, seed=0)
+    )
+
+
 def search(model: str = "mlp", **changes: object) -> Search:
     content = {"model": model, "dataset": "pairs", "space": "wide", "splits": "0-1", "given": dict(HELD)} | changes
     return Search(**content)
@@ -179,14 +188,20 @@ list(do_trials(Path(sys.argv[1]), int(sys.argv[2])))
 """
 
 
+NEVER_DONE = """
+import time, optuna
+optuna.Study.tell = lambda *arguments, **more: time.sleep(600)
+"""
+"""A worker that does not get to the end of a trial."""
+
+
 def test_two_workers_share_a_study_and_a_killed_ones_trial_is_retried(tmp_path: Path) -> None:
     what = search(given=HELD | {"epochs": 150, "early_stopping": "none"}, prune=False)
     open_folder(tmp_path, what)
     study = open_study(tmp_path, what)
-    first = Program(WORKER, str(tmp_path), "8")
-    while not any(
-        t.state == TrialState.RUNNING and "validation" not in t.user_attrs and t.params for t in study.trials
-    ):
+    first = Program(NEVER_DONE + WORKER, str(tmp_path), "8")
+    while not any(trial.params for trial in study.trials):
+        assert first.poll() is None, first.wait().stderr
         time.sleep(0.02)
     second = Program(WORKER, str(tmp_path), "8")
     first.kill()

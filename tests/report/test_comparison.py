@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import t, wilcoxon
 
 from glognn.data.catalog import DATASETS
+from glognn.experiments import paper
 from glognn.experiments.comparison import Comparison, compare
-from glognn.experiments.paper import paper_models, paper_ranks, paper_result
+from glognn.experiments.paper import paper_result
 from glognn.report.comparison import places, to_csv, to_latex, to_markdown
+
+PAPER = json.loads(Path(paper.__file__).with_name("paper.json").read_text(encoding="utf-8"))
 
 
 def reports(values: list[float], seeds: int = 1) -> dict[tuple[int, int], dict]:
@@ -36,13 +41,15 @@ def test_the_papers_ranks_follow_from_the_papers_numbers(group: str) -> None:
     datasets = [name for name, entry in DATASETS.items() if entry.group == group]
     scores, problems = {}, {}
     for dataset in datasets:
-        for model in paper_models():
+        for model in PAPER["results"]:
             found = paper_result(model, dataset)
             scores[dataset, model] = {} if found is None else reports([found[0] / 100])
             if found is None:
                 problems[dataset, model] = "failed: out of memory"
     ranks = table(scores, problems=problems).ranks
-    assert {model: round(rank, 2) for model, rank in ranks.items()} == pytest.approx(paper_ranks(group), abs=0.0051)
+    assert {model: round(rank, 2) for model, rank in ranks.items()} == pytest.approx(
+        PAPER["average_rank"][group], abs=0.0051
+    )
 
 
 def test_mean_deviation_interval_and_difference() -> None:

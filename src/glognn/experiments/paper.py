@@ -19,14 +19,3 @@ def paper_result(model: str, dataset: str) -> tuple[float, float] | None:
     """Mean and standard deviation in percent; ``None`` where the paper has none or ran out of memory."""
     found = _content()["results"].get(model, {}).get(dataset)
     return None if found is None else (float(found[0]), float(found[1]))
-
-
-def paper_models() -> list[str]:
-    """The models of the paper, in its order."""
-    return list(_content()["results"])
-
-
-def paper_ranks(table: str) -> dict[str, float]:
-    """Average ranks as printed in the paper's table, ``small`` or ``large``."""
-    ranks: dict[str, float] = _content()["average_rank"][table]
-    return ranks
