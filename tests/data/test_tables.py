@@ -215,11 +215,9 @@ def test_valid_tables_give_finite_features_for_every_node(
     assert data.x is None or bool(data.x.isfinite().all())
 
 
-@pytest.mark.parametrize("compiled", ["1", "0"])
 @pytest.mark.parametrize("kind", ["close", "sparse", "negative", "text", "long text"])
-def test_places_of_ids(kind: str, compiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled or by pyarrow: every id at its place, in slices and chunks too, others nowhere."""
-    monkeypatch.setenv("GLOGNN_NATIVE", compiled)
+def test_places_of_ids(kind: str) -> None:
+    """Every id at its place, in slices and chunks too, others nowhere."""
     generator = np.random.default_rng(0)
     numbers = generator.choice({"close": 600, "negative": 600}.get(kind, 10**12), 500, replace=False)
     numbers = numbers - 300 if kind == "negative" else numbers
@@ -245,28 +243,19 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("compiled", ["1", "0"])
 @pytest.mark.parametrize("lines", LINES.values(), ids=LINES.keys())
-def test_edges_are_the_same_however_they_are_written_and_read(
-    lines: str, compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GLOGNN_NATIVE", compiled)
+def test_edges_are_the_same_however_they_are_written(lines: str, tmp_path: Path) -> None:
     for ids in (pa.array([1, 2, 3]), pa.array(["1", "2", "3"])):
         path = tmp_path / "edges.csv"
         path.write_bytes(lines.encode())
         assert read_edges(path, ids, target="c").index.tolist() == [[0, 2], [1, 0]]
 
 
-@pytest.mark.parametrize("compiled", ["1", "0"])
 @pytest.mark.parametrize(
     ("row", "message"),
     [("9,1", "1 of 2,001 edges to unknown ids"), (",1", "must have an id"), ("1", "cannot be read")],
 )
-def test_bad_rows_are_found_wherever_they_are(
-    row: str, message: str, compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GLOGNN_NATIVE", compiled)
-    monkeypatch.setattr("glognn.native.ids.PART", 64)
+def test_bad_rows_are_found_wherever_they_are(row: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text("a,b\n" + "1,2\n" * 1999 + row + "\n2,1\n")
     with pytest.raises(InputError, match=message):

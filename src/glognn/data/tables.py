@@ -6,9 +6,8 @@ numbers are ('7', not '007'), and text otherwise.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from glognn.errors import InputError
-from glognn.native.ids import Ids
 from glognn.settings import suggest
 from glognn.storage import write_atomically
 
@@ -39,7 +37,9 @@ FORMATS = {
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 """What stands for a missing value in the text files of nodes; in those of edges only nothing at all does."""
 UNKNOWN = ("error", "drop")
-_BLOCK, _HEADER = 1 << 24, 1 << 16
+_BLOCK = 1 << 24
+_SPARSEST = 8
+"""Numbers for each id, above which a place for every number no longer pays."""
 _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _NAMED = 3
@@ -277,33 +277,40 @@ def positions(values: Values, ids: Values) -> IntArray:
 
 
 def _locate(columns: list[Values], ids: Values) -> IntArray:
-    """The place of each value of some columns among the ids, columns x rows, in as many threads as pay."""
+    """The place of each value of some columns among the ids, columns x rows."""
     import pyarrow as pa
-    from pyarrow import compute as pc
 
     columns = [column if column.type == ids.type else as_numbers(column) for column in columns]
     if any(column.type != ids.type for column in columns):
         columns, ids = [column.cast(pa.string()) for column in columns], ids.cast(pa.string())
-    found = np.empty((len(columns), len(columns[0])), dtype=np.int64)
     ids = pa.concat_arrays(ids.chunks) if isinstance(ids, pa.ChunkedArray) else ids
-    table = Ids(ids) if len(ids) and Ids.supported() else None
-
-    def look_up(side: int, start: int, values: Values) -> None:
-        there = found[side, start : start + len(values)]
-        if table is not None:
-            table.find(values, there)
-        else:
-            there[:] = pc.fill_null(pc.index_in(values, value_set=ids), -1).to_numpy()
-
     with ThreadPoolExecutor() as pool:
-        tasks = []
-        for side, column in enumerate(columns):
-            parts = [column] if table is None else column.chunks  # pyarrow makes a table of the ids at each call
-            starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
-            tasks += [pool.submit(look_up, side, *each) for each in zip(starts, parts, strict=False)]
-        for task in tasks:
-            task.result()
-    return found
+        return np.stack(list(pool.map(_finder(ids), columns)))
+
+
+def _finder(ids: Values) -> Callable[[Values], IntArray]:
+    """What looks a column up among the ids: by a place for every number where numbers lie close, else by hashing."""
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    def hashed(column: Values) -> IntArray:
+        found: IntArray = pc.fill_null(pc.index_in(column, value_set=ids), -1).to_numpy().astype(np.int64)
+        return found
+
+    if not pa.types.is_integer(ids.type) or not len(ids):
+        return hashed
+    known = ids.to_numpy()
+    low, span = known.min(), int(known.max()) - int(known.min())
+    if span > _SPARSEST * len(ids):
+        return hashed
+    places = np.full(span + 1, -1)
+    places[known - low] = np.arange(len(ids))
+
+    def placed(column: Values) -> IntArray:
+        offsets = (column.to_numpy() - low).view(np.uint64)  # numbers below the least wrap round to large ones
+        return np.where(offsets <= span, places[np.minimum(offsets, span).view(np.int64)], -1)
+
+    return placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,8 +354,6 @@ def read_edges(
         wanted.append(find_column(path, names, weight, 2, "--edge-weight"))
         if weight in wanted[:2]:
             raise InputError(f"--edge-weight must be a column other than the edges' ends. Got '{weight}' instead.")
-    if weight is None and (plain_rows := _read_plain(path, first, second, ids)) is not None:
-        return Edges(plain_rows, None, {"source": first, "target": second, "weight": None}, 0)
     table = _read_ends(path, wanted, ids)
     index = _locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in wanted[:2]], ids)
     weights = None if weight is None else _weights(table[weight], path, weight)
@@ -363,22 +368,6 @@ def read_edges(
     if not index.shape[1]:
         raise InputError(f"No edge of '{path}' joins two nodes of the node table: are these the same ids?")
     return Edges(index, weights, {"source": first, "target": second, "weight": weight}, count)
-
-
-def _read_plain(path: Path, first: str, second: str, ids: Values) -> IntArray | None:
-    """The ends of all edges of a plain text file, read and looked up in one go; nothing where it is not so plain."""
-    kind, gzipped = table_format(path)
-    if gzipped or kind not in ("csv", "tsv") or not len(ids) or not Ids.supported() or not path.stat().st_size:
-        return None
-    text = np.memmap(path, dtype=np.uint8, mode="r")
-    delimiter = "\t" if kind == "tsv" else ","
-    line = bytes(text[:_HEADER]).partition(b"\n")
-    [header] = csv.reader([line[0].decode("utf-8-sig", "replace")], delimiter=delimiter)
-    if not line[1] or header.count(first) != 1 or header.count(second) != 1:
-        return None
-    rows = text[len(line[0]) + 1 :]
-    ends = header.index(first), header.index(second)
-    return Ids(ids).read_rows(rows, delimiter, len(header), ends) if len(rows) else None
 
 
 def _read_ends(path: Path, wanted: list[str], ids: Values) -> Table:

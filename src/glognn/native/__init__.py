@@ -1,1 +1,1 @@
-"""Compiled code for training on a CPU and reading tables: optional, and checked against what it replaces."""
+"""Compiled code for training on a CPU: optional, and checked against what it replaces."""

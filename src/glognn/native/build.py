@@ -17,7 +17,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-SOURCES = [Path(__file__).with_name(name) for name in ("members.cpp", "ids.cpp")]
+SOURCES = [Path(__file__).with_name(name) for name in ("members.cpp",)]
 FLAGS = ["-O3", "-std=c++17", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden"]
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-Wno-ignored-attributes"]
 LEVELS = {

@@ -79,23 +79,6 @@ class ProblemC(ctypes.Structure):
     )
 
 
-_IDS = {
-    "glognn_ids_numbers": [c_void_p, c_int64],
-    "glognn_ids_text": [c_void_p, c_void_p, c_int64],
-    "glognn_ids_free": [c_void_p],
-    "glognn_find_numbers": [c_void_p, c_void_p, c_int64, c_void_p],
-    "glognn_find_text": [c_void_p, c_void_p, c_void_p, c_int64, c_void_p],
-    "glognn_count_lines": [c_void_p, c_int64],
-    "glognn_read_rows": [c_void_p, c_void_p, *[c_int64] * 5, c_void_p, c_void_p],
-}
-_RESULTS = {
-    "glognn_ids_numbers": c_void_p,
-    "glognn_ids_text": c_void_p,
-    "glognn_count_lines": c_int64,
-    "glognn_read_rows": c_int64,
-}
-
-
 def find_library() -> ctypes.CDLL | None:
     """The library for this machine, or ``None``: switched off, not built, or built from another source."""
     if os.environ.get(SWITCH, "1") == "0":
@@ -130,10 +113,6 @@ def _open(path: Path) -> ctypes.CDLL | None:
         library.glognn_step.argtypes, library.glognn_step.restype = [c_void_p, c_void_p], None
         library.glognn_measure.argtypes, library.glognn_measure.restype = [c_void_p, c_void_p], None
         library.glognn_mask.argtypes, library.glognn_mask.restype = [c_void_p, c_int64, c_void_p], None
-        for name, arguments in _IDS.items():
-            found = getattr(library, name)
-            found.argtypes = arguments
-            found.restype = _RESULTS.get(name)
     except (OSError, AttributeError) as error:
         logger.info("the native core cannot be loaded (%s): training uses PyTorch alone", error)
         return None
