@@ -246,7 +246,7 @@ def workers_of(process: Program) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found as on Linux")
 def test_a_killed_worker_is_survived_and_an_interrupt_ends_all(tmp_path: Path) -> None:
     options: dict[str, Any] = {"out": tmp_path / "study", "splits": "0", "sampler": "random", "prune": False}
-    options |= QUICK | {"epochs": 200}  # so that a kill meets a training, and not the moment in which a trial is noted
+    options |= QUICK | {"epochs": 200}
     glognn.tune(model="mlp", trials=1, workers=1, **options)
     study = open_study(tmp_path / "study", read_search(tmp_path / "study"))
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if name != "prune"]
@@ -262,6 +262,7 @@ def test_a_killed_worker_is_survived_and_an_interrupt_ends_all(tmp_path: Path) -
     wait_for_trials()
     workers = workers_of(process)
     assert len(workers) == 2
+    time.sleep(0.5)  # a kill while a trial is noted is survived too, but Optuna then waits for half a minute
     os.kill(workers[0], signal.SIGKILL)
     wait_for_trials()
     wait_for_trials()
