@@ -26,7 +26,7 @@ from glognn.models.configs import ModelConfig
 from glognn.training.callbacks import Callback
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
-from glognn.training.engines import NativeEngine
+from glognn.training.engines import Members, NativeEngine
 
 DATASETS = [name for name, entry in CATALOG.items() if entry.group == "small"]
 RELEASED = {
@@ -52,7 +52,7 @@ def native_ms(graph: Graph, model: ModelConfig, training: TrainingConfig, count:
     for seed in range(count):
         torch.manual_seed(seed)
         models.append(model.model_class().for_graph(graph, model))
-    members = NativeEngine(graph, models, configs, list(range(count)))
+    members = NativeEngine(Members(graph, models, configs, list(range(count))))
     members.step()
     started = time.process_time()
     members.step()

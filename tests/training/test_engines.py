@@ -19,7 +19,7 @@ from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import ENGINE_NAMES, TrainingConfig
 from glognn.training.driver import train, train_batch
-from glognn.training.engines import ENGINES, choose
+from glognn.training.engines import ENGINES, Members, choose
 from tests.conftest import make_data
 
 CONFIG = TrainingConfig(epochs=6, device="cpu", threads=1, early_stopping="none", checkpoint_interval=0)
@@ -44,7 +44,7 @@ def test_the_names_of_engines_are_one_list() -> None:
 
 
 def test_one_model_runs_eagerly_and_many_stacked_with_the_reason(graph: Graph) -> None:
-    alone, many = (choose(mlps(count), [CONFIG] * count, graph) for count in (1, 3))
+    alone, many = (choose(Members(graph, mlps(count), [CONFIG] * count, list(range(count)))) for count in (1, 3))
     assert (alone.engine.name, many.engine.name) == ("eager", "stacked")
     assert "not captured, because it needs a GPU" in alone.reason
     assert "not eager, because it trains one model at a time" in many.reason

@@ -20,7 +20,7 @@ from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train, train_batch
-from glognn.training.engines import CapturedEngine
+from glognn.training.engines import CapturedEngine, Members
 from glognn.training.history import TrainingResult
 from glognn.training.preflight import BATCH_BYTES, members_at_once, sizes_of
 from tests.conftest import make_data
@@ -207,7 +207,7 @@ def test_whether_a_run_alone_is_captured_depends_on_the_run_alone(monkeypatch: p
         model = build(graph, MODELS[name], {}, 0)
         placed = SimpleNamespace(**vars(graph) | {"y": SimpleNamespace(device=torch.device(device))})
         monkeypatch.setattr("glognn.training.preflight.sizes_of", lambda _: sizes_of(graph))
-        return CapturedEngine.refusal([model], [TrainingConfig(metric=metric)], placed)
+        return CapturedEngine.refusal(Members(placed, [model], [TrainingConfig(metric=metric)], [0]))
 
     monkeypatch.setattr("glognn.training.preflight.free_memory", lambda device: 0)
     assert not refusal("glognn")

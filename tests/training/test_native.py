@@ -17,7 +17,7 @@ from glognn.models.configs import find_model
 from glognn.models.glognn import GloGNN
 from glognn.native import build, library
 from glognn.training.config import TrainingConfig
-from glognn.training.engines import NativeEngine
+from glognn.training.engines import Members, NativeEngine
 from glognn.training.evaluation import Evaluation
 from tests.conftest import make_data
 
@@ -110,7 +110,7 @@ def test_equals_autograd_step_by_step(model: dict[str, Any], training: dict[str,
     first = make_model(prepared, **model)
     exact = Reference(prepared, first, config, 1, torch.float64)
     rounded = Reference(prepared, first, config, 1, torch.float32)
-    native = NativeEngine(prepared, [first], [config], [1])
+    native = NativeEngine(Members(prepared, [first], [config], [1]))
     assert difference(native.logits()[0], exact.logits()) < 1e-5
     for number in range(STEPS):
         loss = float(native.step()[0])
@@ -133,14 +133,14 @@ def test_every_level_of_vector_instructions_gives_the_same_to_rounding(
 ) -> None:
     graph = make_graph(classes=5)
     models, configs, splits = batch(graph, coefficient="released")
-    expected = NativeEngine(graph, models, configs, splits)
+    expected = NativeEngine(Members(graph, models, configs, splits))
     loaded = library._open(build.library_path(level)) if build.library_path(level).is_file() else None
     best = library.find_library()
     assert best is not None
     if loaded is None or best.glognn_level() < list(build.LEVELS).index(level):
         pytest.skip("not a level of this machine")
     monkeypatch.setattr("glognn.training.engines.native.find_library", lambda: loaded)
-    members = NativeEngine(graph, models, configs, splits)
+    members = NativeEngine(Members(graph, models, configs, splits))
     assert all(torch.equal(members.mask(index), expected.mask(index)) for index in range(len(models)))
     torch.testing.assert_close(advanced(members, 8), advanced(expected, 8), rtol=1e-4, atol=1e-5)
 
@@ -189,7 +189,7 @@ def test_dropout_equals_autograd_with_the_same_mask(dropout: float) -> None:
     graph = make_graph(classes=5)
     model = make_model(graph, dropout=dropout, coefficient="exact")
     reference = Reference(graph, model, TRAINING, 0, torch.float64)
-    members = NativeEngine(graph, [model], [TRAINING], [0])
+    members = NativeEngine(Members(graph, [model], [TRAINING], [0]))
     masks = []
     for _ in range(STEPS):
         masks.append(members.mask(0))
@@ -207,7 +207,7 @@ def test_losses_and_accuracies_are_those_of_the_plain_evaluation(classes: int) -
     graph = make_graph(classes=classes)
     splits = [0, 2, 2]
     models = [make_model(graph, seed) for seed in range(3)]
-    members = NativeEngine(graph, models, [TRAINING] * 3, splits)
+    members = NativeEngine(Members(graph, models, [TRAINING] * 3, splits))
     for kept in ([0, 1, 2], [2, 0]):
         if len(kept) < len(members):
             members.keep(kept)
@@ -222,12 +222,12 @@ def test_losses_and_accuracies_are_those_of_the_plain_evaluation(classes: int) -
 def test_a_member_does_not_depend_on_the_others(classes: int) -> None:
     graph = make_graph(classes=classes)
     models, configs, splits = batch(graph, coefficient="released")
-    together = NativeEngine(graph, models, configs, splits)
-    threaded = NativeEngine(graph, models, configs, splits, threads=2)
+    together = NativeEngine(Members(graph, models, configs, splits))
+    threaded = NativeEngine(Members(graph, models, configs, splits), threads=2)
     losses = advanced(together, 8)
     assert torch.equal(losses, advanced(threaded, 8))
     for index in range(len(models)):
-        alone = NativeEngine(graph, [models[index]], [configs[index]], [splits[index]])
+        alone = NativeEngine(Members(graph, models, configs, splits).only([index]))
         assert torch.equal(advanced(alone, 8)[:, 0], losses[:, index])
         assert_same(alone, 0, together, index)
         assert_same(alone, 0, threaded, index)
@@ -239,7 +239,7 @@ def test_keep_snapshot_and_restore_go_on_to_the_bit(num_nodes: int) -> None:
     """Small graphs build the hidden values column by column, large ones row by row: both must."""
     graph = Graph.from_data(make_data(num_nodes=num_nodes, num_edges=3 * num_nodes, num_splits=4))
     models, configs, splits = batch(graph)
-    whole, cut = (NativeEngine(graph, models, configs, splits) for _ in range(2))
+    whole, cut = (NativeEngine(Members(graph, models, configs, splits)) for _ in range(2))
     advanced(whole, 4)
     advanced(cut, 4)
     saved = cut.snapshot()
@@ -248,7 +248,7 @@ def test_keep_snapshot_and_restore_go_on_to_the_bit(num_nodes: int) -> None:
     assert torch.equal(advanced(cut, 4), expected[:, [3, 0]])
     assert_same(cut, 0, whole, 3)
     assert_same(cut, 1, whole, 0)
-    fresh = NativeEngine(graph, models, configs, splits)
+    fresh = NativeEngine(Members(graph, models, configs, splits))
     fresh.restore(saved)
     assert torch.equal(advanced(fresh, 4), expected)
     assert_same(fresh, 2, whole, 2)
@@ -265,7 +265,7 @@ def test_large_sparse_inputs_are_cut_into_blocks() -> None:
     data = make_data(num_nodes=2000, num_features=40, num_classes=4, num_edges=60_000)
     graph = Graph.from_data(data)
     model = make_model(graph, hidden_channels=64, alpha=0.5, gamma=0.3)
-    members = NativeEngine(graph, [model], [TRAINING], [0])
+    members = NativeEngine(Members(graph, [model], [TRAINING], [0]))
     exact = Reference(graph, model, TRAINING, 0, torch.float64)
     for _ in range(5):
         assert float(members.step()[0]) == pytest.approx(exact.step(), rel=1e-5)
@@ -276,10 +276,10 @@ def test_large_sparse_inputs_are_cut_into_blocks() -> None:
 def test_a_failed_solve_is_that_member_s_nan() -> None:
     graph = make_graph()
     models, configs, splits = batch(graph, 3)
-    alone = NativeEngine(graph, models[2:], configs[2:], splits[2:])
+    alone = NativeEngine(Members(graph, models[2:], configs[2:], splits[2:]))
     with torch.no_grad():
         models[1].encoder.tails[0][0].weight.fill_(float("inf"))
-    members = NativeEngine(graph, models, configs, splits)
+    members = NativeEngine(Members(graph, models, configs, splits))
     losses = advanced(members, 3)
     assert bool(losses[:, 1].isnan().all())
     assert torch.equal(losses[:, 2], advanced(alone, 3)[:, 0])
@@ -290,9 +290,9 @@ def test_members_must_have_equal_shapes() -> None:
     graph = make_graph()
     models = [make_model(graph), make_model(graph, hidden_channels=8)]
     with pytest.raises(InputError, match="equal shapes"):
-        NativeEngine(graph, models, [TRAINING] * 2, [0, 1])
+        NativeEngine(Members(graph, models, [TRAINING] * 2, [0, 1]))
     with pytest.raises(InputError, match="one length"):
-        NativeEngine(graph, models, [TRAINING], [0, 1])
+        NativeEngine(Members(graph, models, [TRAINING], [0, 1]))
 
 
 @needs_library
@@ -315,7 +315,7 @@ def test_without_the_library_nothing_is_supported(
     monkeypatch.setenv(library.SWITCH, "0")
     assert not NativeEngine.supports(model.config, TRAINING, graph)
     with pytest.raises(InputError, match="must be built"):
-        NativeEngine(graph, [model], [TRAINING], [0])
+        NativeEngine(Members(graph, [model], [TRAINING], [0]))
     monkeypatch.delenv(library.SWITCH)
     monkeypatch.setattr(library, "library_path", lambda level: tmp_path / level)
     library._load.cache_clear()

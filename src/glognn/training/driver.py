@@ -24,7 +24,7 @@ from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device, threads
-from glognn.training.engines import choose
+from glognn.training.engines import Members, choose
 from glognn.training.history import History, TrainingResult
 from glognn.training.preflight import within_memory
 
@@ -124,7 +124,8 @@ def train_batch(
         graph = graph.to(device=device, dtype=dtype)
         for model in models:
             model.to(device=device, dtype=dtype)
-        return _Driver(models, graph, splits, configs, list(callbacks), judge, checkpoint, with_weights).run()
+        members = Members(graph, models, configs, splits)
+        return _Driver(members, list(callbacks), judge, checkpoint, with_weights).run()
 
 
 class _Driver:
@@ -132,35 +133,27 @@ class _Driver:
 
     def __init__(
         self,
-        models: Sequence[NodeModel[Any]],
-        graph: Graph,
-        splits: Sequence[int],
-        configs: Sequence[TrainingConfig],
+        members: Members,
         callbacks: list[Callback],
         judge: Judge | None,
         checkpoint: Checkpoint | None,
         with_weights: bool,
     ) -> None:
-        self.models, self.splits, self.configs = models, splits, configs
+        self.members, self.models, self.configs = members, members.models, members.configs
         self.callbacks = callbacks
         self.judge = judge
         self.checkpoint = checkpoint
         self.with_weights = with_weights
-        self.remembers = with_weights and configs[0].selection == "best"
-        self.alive = list(range(len(models)))
+        self.remembers = with_weights and self.configs[0].selection == "best"
+        self.alive = list(range(len(self.models)))
         self.inside = list(self.alive)
-        self.histories = [History(config) for config in configs]
-        self.endings: list[Ending | None] = [None] * len(models)
+        self.histories = [History(config) for config in self.configs]
+        self.endings: list[Ending | None] = [None] * len(self.models)
         snapshot = None if checkpoint is None else checkpoint.load()
-        self.choice = choose(models, configs, graph, "" if snapshot is None else snapshot.engine)
+        self.choice = choose(members, "" if snapshot is None else snapshot.engine)
         if snapshot is not None:
             self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
-        self.engine = self.choice.engine(
-            graph,
-            [models[i] for i in self.inside],
-            [configs[i] for i in self.inside],
-            [splits[i] for i in self.inside],
-        )
+        self.engine = self.choice.engine(members.only(self.inside))
         if snapshot is not None:
             self.engine.restore(snapshot.tensors)
             for i, values in zip(self.alive, snapshot.values["histories"], strict=True):
@@ -190,7 +183,7 @@ class _Driver:
         model, config = self.models[0], self.configs[0]
         info = {
             "model": model.config_class.name,
-            "split": self.splits[0],
+            "split": self.members.splits[0],
             "seed": config.seed,
             "epochs": max(each.epochs for each in self.configs),
             "start_epoch": epoch,

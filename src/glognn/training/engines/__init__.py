@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from glognn.errors import InputError
-from glognn.graph.graph import Graph
-from glognn.models.base import NodeModel
-from glognn.training.config import TrainingConfig
-from glognn.training.engines.base import Engine
+from glognn.training.engines.base import Engine, Members
 from glognn.training.engines.captured import CapturedEngine
 from glognn.training.engines.eager import EagerEngine
 from glognn.training.engines.native import NativeEngine
 from glognn.training.engines.stacked import StackedEngine
 
-__all__ = ["ENGINES", "CapturedEngine", "Choice", "EagerEngine", "Engine", "NativeEngine", "StackedEngine", "choose"]
+__all__ = [
+    "ENGINES",
+    "CapturedEngine",
+    "Choice",
+    "EagerEngine",
+    "Engine",
+    "Members",
+    "NativeEngine",
+    "StackedEngine",
+    "choose",
+]
 
 ENGINES: tuple[type[Engine], ...] = (NativeEngine, CapturedEngine, EagerEngine, StackedEngine)
 """The fastest first."""
@@ -30,18 +35,14 @@ class Choice:
     reason: str
 
 
-def choose(
-    models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph, begun: str = ""
-) -> Choice:
+def choose(members: Members, begun: str = "") -> Choice:
     """The first engine that takes the members: the one named in their settings, or by the checkpoint they go on from.
 
     Args:
-        models: The members, on the device they are trained on.
-        configs: Their settings.
-        graph: The graph, on that device.
+        members: Models, settings and graph, on the device they are trained on.
         begun: The engine that a checkpoint was made by, if there is one.
     """
-    wanted = configs[0].engine
+    wanted = members.configs[0].engine
     if begun and wanted not in ("auto", begun):
         raise InputError(f"The run was begun by the engine '{begun}': go on with --engine {begun}, or in a new folder.")
     named = begun or wanted
@@ -49,7 +50,7 @@ def choose(
     for engine in ENGINES:
         if named not in ("auto", engine.name):
             continue
-        refusal = engine.refusal(models, configs, graph)
+        refusal = engine.refusal(members)
         if not refusal:
             return Choice(engine, "; ".join(refusals) if named == "auto" else f"asked for: {named}")
         refusals.append(f"not {engine.name}, because {refusal}")

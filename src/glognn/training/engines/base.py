@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -13,17 +14,36 @@ from glognn.models.base import NodeModel
 from glognn.training.config import TrainingConfig
 
 
-class Engine(ABC):
-    """Models of one shape on one graph, the members, that take their steps together.
-
-    The driver knows them by their places in the lists given. An engine holds their weights and what the optimiser
-    keeps, and nothing of curves, stopping or files.
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Models of one shape on one graph, known by their places in the lists.
 
     Args:
         graph: The graph, on the device and in the precision to train in.
-        models: The members with their initial weights, on the same device.
+        models: One for each member, with its initial weights, on the same device.
         configs: How each member is trained.
         splits: The split of each member.
+    """
+
+    graph: Graph
+    models: Sequence[NodeModel[Any]]
+    configs: Sequence[TrainingConfig]
+    splits: Sequence[int]
+
+    def only(self, places: Sequence[int]) -> Members:
+        """Some of them, in this order."""
+        return Members(
+            self.graph,
+            [self.models[place] for place in places],
+            [self.configs[place] for place in places],
+            [self.splits[place] for place in places],
+        )
+
+
+class Engine(ABC):
+    """Members that take their steps together.
+
+    An engine holds their weights and what the optimiser keeps, and nothing of curves, stopping or files.
     """
 
     name: ClassVar[str]
@@ -32,17 +52,11 @@ class Engine(ABC):
     """Share of members left at which it pays to go on without the others' places."""
 
     @abstractmethod
-    def __init__(
-        self,
-        graph: Graph,
-        models: Sequence[NodeModel[Any]],
-        configs: Sequence[TrainingConfig],
-        splits: Sequence[int],
-    ) -> None: ...
+    def __init__(self, members: Members) -> None: ...
 
     @classmethod
     @abstractmethod
-    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
+    def refusal(cls, members: Members) -> str:
         """Why these members cannot be trained here, as words after "because"; empty when they can."""
 
     @property

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from glognn.graph.graph import Graph
-from glognn.models.base import FollowsEpochs, NodeModel
-from glognn.training.config import TrainingConfig
+from glognn.models.base import FollowsEpochs
+from glognn.training.engines.base import Members
 from glognn.training.engines.stacked import StackedEngine
 from glognn.training.preflight import BATCH_BYTES, members_within
 
@@ -31,23 +29,25 @@ class CapturedEngine(StackedEngine):
     name = "captured"
     worth_leaving = 0.5  # a new capture costs as much as some fifty epochs
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, members: Members) -> None:
+        super().__init__(members)
         self._epochs = 0
         self._capturable = True
         self._graphs: tuple[torch.cuda.CUDAGraph, torch.cuda.CUDAGraph] | None = None
         self._outputs = torch.empty(0), torch.empty(0)
 
     @classmethod
-    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
+    def refusal(cls, members: Members) -> str:
         """What is free at the moment does not count: a run must go on from its checkpoint as it was begun."""
-        if graph.y.device.type != "cuda":
+        model, config = members.models[0], members.configs[0]
+        if members.graph.y.device.type != "cuda":
             return "it needs a GPU"
-        if isinstance(models[0], FollowsEpochs):
-            return f"{models[0].config.title} changes with the epochs"
-        if configs[0].metric != "accuracy":
-            return f"{configs[0].metric} is not computed on the GPU"
-        if len(models) == 1 and members_within(BATCH_BYTES["cuda"], models[0].config, graph, configs[0]) == 1:
+        if isinstance(model, FollowsEpochs):
+            return f"{model.config.title} changes with the epochs"
+        if config.metric != "accuracy":
+            return f"{config.metric} is not computed on the GPU"
+        alone = len(members.models) == 1
+        if alone and members_within(BATCH_BYTES["cuda"], model.config, members.graph, config) == 1:
             return "the graph is so large that launching kernels takes no time beside running them"
         return ""
 

@@ -10,12 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glognn.graph.graph import Graph
 from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
-from glognn.training.config import TrainingConfig
-from glognn.training.engines.base import Engine
+from glognn.training.engines.base import Engine, Members
 from glognn.training.evaluation import class_weights
 
 
@@ -70,14 +68,8 @@ class EagerEngine(Engine):
 
     name = "eager"
 
-    def __init__(
-        self,
-        graph: Graph,
-        models: Sequence[NodeModel[Any]],
-        configs: Sequence[TrainingConfig],
-        splits: Sequence[int],
-    ) -> None:
-        [self.model], [config], [split] = models, configs, splits
+    def __init__(self, members: Members) -> None:
+        graph, [self.model], [config], [split] = members.graph, members.models, members.configs, members.splits
         self._device = graph.y.device
         self._metric = METRICS[config.metric]
         self._nodes = graph.indices(split)
@@ -96,8 +88,8 @@ class EagerEngine(Engine):
         self._best: dict[str, Tensor] = {}
 
     @classmethod
-    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
-        return "" if len(models) == 1 else "it trains one model at a time"
+    def refusal(cls, members: Members) -> str:
+        return "" if len(members.models) == 1 else "it trains one model at a time"
 
     def begin_epoch(self, epoch: int) -> None:
         if isinstance(self.model, FollowsEpochs):

@@ -30,7 +30,7 @@ from glognn.native.library import MatrixC, MemberC, ProblemC, find_library
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, not_compiled, powers
 from glognn.training.config import TrainingConfig
-from glognn.training.engines.base import Engine
+from glognn.training.engines.base import Engine, Members
 from glognn.training.evaluation import Evaluation
 
 MAX_CLASSES = 16
@@ -57,15 +57,8 @@ class NativeEngine(Engine):
 
     name = "native"
 
-    def __init__(
-        self,
-        graph: Graph,
-        models: Sequence[NodeModel[Any]],
-        configs: Sequence[TrainingConfig],
-        splits: Sequence[int],
-        *,
-        threads: int | None = None,
-    ) -> None:
+    def __init__(self, members: Members, *, threads: int | None = None) -> None:
+        graph, models, configs, splits = members.graph, members.models, members.configs, members.splits
         if not len(models) == len(configs) == len(splits) or not models:
             raise InputError(
                 "The 'models', 'configs' and 'splits' parameters of NativeEngine must be of one length of at least 1. "
@@ -106,8 +99,9 @@ class NativeEngine(Engine):
         self._start()
 
     @classmethod
-    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
-        taken = all(cls.takes(model, config, graph) for model, config in zip(models, configs, strict=True))
+    def refusal(cls, members: Members) -> str:
+        pairs = zip(members.models, members.configs, strict=True)
+        taken = all(cls.takes(model, config, members.graph) for model, config in pairs)
         return "" if taken else "the compiled core does not do this"
 
     @staticmethod

@@ -14,11 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from glognn.graph.graph import Graph
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
-from glognn.training.config import TrainingConfig
-from glognn.training.engines.base import Engine
+from glognn.training.engines.base import Engine, Members
 from glognn.training.evaluation import Evaluation
 from glognn.training.optimiser import MemberAdam
 
@@ -43,13 +41,8 @@ class StackedEngine(Engine):
 
     name = "stacked"
 
-    def __init__(
-        self,
-        graph: Graph,
-        models: Sequence[NodeModel[Any]],
-        configs: Sequence[TrainingConfig],
-        splits: Sequence[int],
-    ) -> None:
+    def __init__(self, members: Members) -> None:
+        graph, models, configs, splits = members.graph, members.models, members.configs, members.splits
         first = models[0]
         self.device, self.dtype = graph.y.device, next(first.parameters()).dtype
         self._model = deepcopy(first)  # lends its code; parameters and numbers are put under it
@@ -79,7 +72,7 @@ class StackedEngine(Engine):
         self._kept: Any = None
 
     @classmethod
-    def refusal(cls, models: Sequence[NodeModel[Any]], configs: Sequence[TrainingConfig], graph: Graph) -> str:
+    def refusal(cls, members: Members) -> str:
         return ""
 
     def __len__(self) -> int:
