@@ -90,7 +90,8 @@ class Space:
         return {parameter.name: parameter.suggest(trial) for parameter in self.parameters}
 
 
-def _spaces(model: str) -> dict[str, Space]:
+def spaces_of(model: str) -> dict[str, Space]:
+    """A model's spaces by name."""
     config = find_model(model)
     searches = {**config.published_searches, WIDE: (config.search, config.held)}
     return {
@@ -99,13 +100,8 @@ def _spaces(model: str) -> dict[str, Space]:
     }
 
 
-def spaces_of(model: str) -> list[str]:
-    """The names of a model's spaces."""
-    return list(_spaces(model))
-
-
 def find_space(model: str, name: str) -> Space:
-    known = _spaces(model)
+    known = spaces_of(model)
     if name not in known:
         raise InputError(f"{model} has no search space '{name}'. Known: {', '.join(known)}.")
     return known[name]

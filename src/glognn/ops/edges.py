@@ -27,7 +27,7 @@ def folded(function: Callable[..., Tensor], size: int, dims: tuple[int | None, .
 
 
 def _by_head(function: Callable[[Tensor, Tensor], Tensor], *operands: Tensor) -> Tensor:
-    first, *others = (function(*pair) for pair in zip(*(each.contiguous() for each in operands), strict=True))
+    first, *others = (function(a.contiguous(), b.contiguous()) for a, b in zip(*operands, strict=True))
     return torch.stack([first, *others]) if others else first.unsqueeze(0)
 
 
