@@ -70,8 +70,7 @@ def do_tasks(
                     "A worker was killed from outside, as systems do when memory runs out: use fewer --workers. What "
                     "is done is kept, and the same command goes on."
                 )
-            for connection in wait(list(alive)):
-                assert isinstance(connection, Connection)
+            for connection in alive.intersection(wait(list(alive))):
                 try:
                     kind, content = connection.recv()
                 except (EOFError, OSError):
