@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from glognn.training.native import NativeMembers
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -21,6 +20,7 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.configs import GloGNNConfig
 from glognn.models.glognn import GloGNN
 from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, Input, Operator, Word, not_compiled, products
+from glognn.training.engines import NativeEngine
 from glognn.training.preflight import Need, sizes_of
 from tests.conftest import make_data
 
@@ -158,4 +158,4 @@ def test_compiled_code_refuses_it_with_a_reason(data: Data) -> None:
     assert not_compiled(known.inputs, known.words) == ""
     assert not_compiled(reads.inputs, reads.words) == "the compiled core does not read the input 'degrees'"
     assert not_compiled(known.inputs, reads.words) == "the compiled core does not multiply with the operator 'incoming'"
-    assert not NativeMembers.supports(reads, training, graph)
+    assert not NativeEngine.supports(reads, training, graph)
