@@ -10,7 +10,6 @@ when it stops. Its dropout follows the same random stream as alone, but for runs
 from __future__ import annotations
 
 import logging
-import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -245,10 +244,10 @@ class _Driver:
     def _tell_epoch(self, rows: list[dict[str, float]]) -> None:
         logger.debug("%s", rows)
         if self.callbacks:
-            means = {name: statistics.fmean(row[name] for row in rows) for name in rows[0]} if rows[1:] else rows[0]
-            seconds = sum(row["seconds"] for row in rows)
+            totals = [sum(column) for column in zip(*(row.values() for row in rows), strict=True)]
+            means = {name: total / len(rows) for name, total in zip(rows[0], totals, strict=True)}
             for callback in self.callbacks:
-                callback.on_epoch_end(means | {"seconds": seconds})
+                callback.on_epoch_end(means | {"seconds": means["seconds"] * len(rows)})
 
     def _end(self, i: int, ending: Ending) -> None:
         self.endings[i] = ending
