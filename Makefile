@@ -7,13 +7,16 @@ MIRROR ?=
 DEVICE ?= cpu
 SMALL := texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed
 ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
+NATIVE := $(wildcard src/glognn/native/*.cpp src/glognn/native/*.hpp) src/glognn/native/build.py
+SANITIZED := $(abspath $(VENV))/sanitized
 
-.PHONY: help run test lint types tests wheel native check-kills check-scaling check-published check-table1 check-twins clean
+.PHONY: help run test lint types tests wheel native check-sanitizers check-kills check-scaling check-published check-table1 check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
-	@echo "make native           compile the native core again, after a change of its source"
+	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
+	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
 	@echo "make check-kills      kill training runs 50 times at random epochs and 50 times while they write a checkpoint, and"
 	@echo "                      a reproduction 10 times (5 minutes)"
 	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (12 minutes)"
@@ -35,10 +38,14 @@ $(VENV)/.dev: $(VENV)/.run
 	$(INSTALL) --editable ".[dev]"
 	@touch $@
 
-run: $(VENV)/.run
+$(VENV)/.native: $(VENV)/.run $(NATIVE)
+	-$(BIN)/python -m glognn.native.build
+	@touch $@
+
+run: $(VENV)/.native
 	$(BIN)/glognn train --model glognn++ --model glognn --model mlp $(ARGS)
 
-test: lint types tests wheel
+test: lint types tests check-sanitizers wheel
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -47,7 +54,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-tests: $(VENV)/.dev
+tests: $(VENV)/.dev $(VENV)/.native
 	$(BIN)/python -m pytest --durations 5
 
 wheel: $(VENV)/.dev
@@ -60,6 +67,13 @@ wheel: $(VENV)/.dev
 
 native: $(VENV)/.run
 	$(BIN)/python -m glognn.native.build
+
+check-sanitizers: $(VENV)/.dev
+	@if ! command -v $(CXX) > /dev/null; then echo "Nothing to check: there is no compiler $(CXX)."; else set -ex; \
+	CXX="$(CXX)" $(BIN)/python -m glognn.native.build --sanitize $(SANITIZED); \
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 GLOGNN_NATIVE=$(SANITIZED) \
+	$(BIN)/python -m pytest tests/native tests/training/test_native.py; fi
 
 check-kills: $(VENV)/.dev
 	GLOGNN_KILLS=50 $(BIN)/python -m pytest tests/cli tests/experiments -k killed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +13,12 @@ from torch import Tensor
 from glognn.errors import InputError
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
+from glognn.graph.sparse import SparseMatrix
 from glognn.models.configs import find_model
 from glognn.models.glognn import GloGNN
 from glognn.native import build, library
 from glognn.training.config import TrainingConfig
-from glognn.training.engines import Members, NativeEngine
+from glognn.training.engines import Members, NativeEngine, native
 from glognn.training.evaluation import Evaluation
 from tests.conftest import make_data
 
@@ -134,11 +135,12 @@ def test_every_level_of_vector_instructions_gives_the_same_to_rounding(
     graph = make_graph(classes=5)
     models, configs, splits = batch(graph, coefficient="released")
     expected = NativeEngine(Members(graph, models, configs, splits))
-    loaded = library._open(build.library_path(level)) if build.library_path(level).is_file() else None
     best = library.find_library()
     assert best is not None
-    if loaded is None or best.glognn_level() < list(build.LEVELS).index(level):
+    if level not in build.levels() or best.level < list(build.LEVELS).index(level):
         pytest.skip("not a level of this machine")
+    loaded, reason = library.open_library(build.library_path(level, library.folder()))
+    assert loaded is not None, reason
     monkeypatch.setattr("glognn.training.engines.native.find_library", lambda: loaded)
     members = NativeEngine(Members(graph, models, configs, splits))
     assert all(torch.equal(members.mask(index), expected.mask(index)) for index in range(len(models)))
@@ -236,7 +238,7 @@ def test_a_member_does_not_depend_on_the_others(classes: int) -> None:
 @needs_library
 @pytest.mark.parametrize("num_nodes", [60, 900])
 def test_keep_snapshot_and_restore_go_on_to_the_bit(num_nodes: int) -> None:
-    """Small graphs build the hidden values column by column, large ones row by row: both must."""
+    """On a graph that fits a cache, and on one that does not."""
     graph = Graph.from_data(make_data(num_nodes=num_nodes, num_edges=3 * num_nodes, num_splits=4))
     models, configs, splits = batch(graph)
     whole, cut = (NativeEngine(Members(graph, models, configs, splits)) for _ in range(2))
@@ -295,51 +297,88 @@ def test_members_must_have_equal_shapes() -> None:
         NativeEngine(Members(graph, models, [TRAINING], [0, 1]))
 
 
+def refusal(model: GloGNN, config: TrainingConfig, graph: Graph) -> str:
+    return NativeEngine.refusal(Members(graph, [model], [config], [0]))
+
+
+REFUSALS = [
+    ({"fusion": "output"}, {}, {}, "needs fusion 'hidden', not 'output'"),
+    ({"num_encoder_layers": 3}, {}, {}, "needs 2 encoder layers, not 3"),
+    ({}, {"dtype": "float64"}, {}, "needs float32, not float64"),
+    ({}, {"device": "cuda"}, {}, "needs a CPU, not cuda"),
+    ({}, {"class_weight": "balanced"}, {}, "needs class_weight 'none', not 'balanced'"),
+    ({}, {}, {"classes": 17}, "needs 2 to 16 classes, not 17"),
+]
+
+
 @needs_library
-def test_what_is_supported() -> None:
-    graph = make_graph()
-    config = make_model(graph).config
-    assert NativeEngine.supports(config, TRAINING, graph)
-    for settings in ({"fusion": "output"}, {"num_encoder_layers": 3}):
-        assert not NativeEngine.supports(make_model(graph, **settings).config, TRAINING, graph)
-    assert not NativeEngine.supports(config, TrainingConfig(dtype="float64"), graph)
-    assert not NativeEngine.supports(find_model("mlp")(), TRAINING, graph)
-    assert not NativeEngine.supports(config, TRAINING, make_graph(classes=17))
-
-
-def test_without_the_library_nothing_is_supported(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("model", "training", "graph", "reason"), REFUSALS)
+def test_what_the_core_cannot_do_is_refused_with_a_reason(
+    model: dict[str, Any], training: dict[str, Any], graph: dict[str, Any], reason: str
 ) -> None:
+    prepared = make_graph(**graph)
+    config = TrainingConfig.from_mapping(TRAINING.as_dict() | training)
+    given = make_model(prepared, **model)
+    assert refusal(given, config, prepared) == f"it {reason}"
+    assert refusal(given, config, prepared)
+    with pytest.raises(InputError, match=f"cannot train these members: it {reason}."):
+        NativeEngine(Members(prepared, [given], [config], [0]))
+
+
+@needs_library
+def test_only_glognn_as_it_is_is_taken() -> None:
     graph = make_graph()
-    model = make_model(graph)
-    monkeypatch.setenv(library.SWITCH, "0")
-    assert not NativeEngine.supports(model.config, TRAINING, graph)
-    with pytest.raises(InputError, match="must be built"):
-        NativeEngine(Members(graph, [model], [TRAINING], [0]))
-    monkeypatch.delenv(library.SWITCH)
-    monkeypatch.setattr(library, "library_path", lambda level: tmp_path / level)
-    library._load.cache_clear()
-    try:
-        with caplog.at_level("INFO"):
-            assert not NativeEngine.supports(model.config, TRAINING, graph)
-            (tmp_path / "baseline").write_bytes(b"no library")
-            library._load.cache_clear()
-            assert not NativeEngine.supports(model.config, TRAINING, graph)
-    finally:
-        library._load.cache_clear()
-    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
-    assert "not built" in caplog.text
-    assert "cannot be loaded" in caplog.text
+    assert refusal(make_model(graph), TRAINING, graph) == ""
+    assert refusal(make_model(graph, coefficient="exact"), TRAINING, graph) == ""
+    config = find_model("mlp")()
+    other = config.model_class().for_graph(graph, config)
+    assert refusal(other, TRAINING, graph).endswith("trains GloGNN and GloGNN++ as they are, not MLP")
+
+    class Derived(GloGNN):
+        pass
+
+    assert "not Derived" in refusal(Derived.for_graph(graph, make_model(graph).config), TRAINING, graph)
+    frozen, hooked = make_model(graph), make_model(graph)
+    frozen.encoder.requires_grad_(False)
+    hooked.register_forward_hook(lambda *_: None)
+    assert "weights of which none is frozen" in refusal(frozen, TRAINING, graph)
+    assert "without hooks" in refusal(hooked, TRAINING, graph)
+    double = make_graph().to(dtype=torch.float64)
+    assert "which this graph is not in" in refusal(make_model(graph), TRAINING, double)
 
 
-def test_without_a_compiler_the_build_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CXX", str(tmp_path / "none"))
-    with pytest.raises(RuntimeError, match="cannot be run"):
-        build.build()
-    monkeypatch.delenv("CXX")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="no C"):
-        build.build()
-    monkeypatch.setenv("CXX", "/bin/false")
-    with pytest.raises(RuntimeError, match="failed"):
-        build.build()
+@needs_library
+def test_entries_that_32_bits_do_not_count_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The adjacency with its self-loops, sparse features, and dense ones, which become sparse."""
+    for sparse in (True, False):
+        graph = make_graph(sparse=sparse)
+        entries, nodes = graph.adjacency.matrix.nnz, graph.num_nodes
+        assert graph.x is not None
+        values = graph.x.nnz if isinstance(graph.x, SparseMatrix) else graph.x.numel()
+        most = max(entries + nodes, values)
+        monkeypatch.setattr(native, "MAX_ENTRIES", most)
+        assert refusal(make_model(graph), TRAINING, graph) == ""
+        monkeypatch.setattr(native, "MAX_ENTRIES", entries + nodes - 1)
+        wanted = f"at most {entries + nodes - 1:,} entries of the adjacency, not {entries + nodes:,}"
+        assert wanted in refusal(make_model(graph), TRAINING, graph)
+        plain = make_model(graph, normalization="none", alpha=1.0)
+        assert refusal(plain, TRAINING, graph) == ""
+    values = 2**31
+    assert isinstance(graph.x, Tensor)
+    wide = replace(graph, x=torch.zeros(1, 1).expand(graph.num_nodes, values // graph.num_nodes + 1))
+    monkeypatch.setattr(native, "MAX_ENTRIES", 2**31 - 1)
+    assert "2,147,483,647 entries of the features, not" in refusal(make_model(graph), TRAINING, wide)
+
+
+@needs_library
+def test_64_bit_indices_never_reach_the_core() -> None:
+    graph = make_graph(sparse=True)
+    assert isinstance(graph.x, SparseMatrix)
+    long = [
+        torch.sparse_csr_tensor(
+            csr.crow_indices().long(), csr.col_indices().long(), csr.values(), csr.shape, check_invariants=True
+        )
+        for csr in (graph.x.csr, graph.x.csr_transposed)
+    ]
+    with pytest.raises(InputError, match="must have 32-bit indices and values in float32. Got torch.int64"):
+        NativeEngine(Members(replace(graph, x=SparseMatrix(*long)), [make_model(graph)], [TRAINING], [0]))

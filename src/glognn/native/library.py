@@ -8,13 +8,15 @@ import os
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from glognn.native.build import LEVELS, library_path, source_hash
+from glognn.errors import MemoryExhaustedError, TrainingError
+from glognn.native.build import FOLDER, LEVELS, library_path, source_hash
 
 logger = logging.getLogger(__name__)
 
 SWITCH = "GLOGNN_NATIVE"
-"""Set to 0 in the environment, it leaves the compiled code unused."""
+"""In the environment: 0 leaves the compiled code unused, a folder uses the libraries in it."""
 
 
 class MatrixC(ctypes.Structure):
@@ -79,44 +81,118 @@ class ProblemC(ctypes.Structure):
     )
 
 
-def find_library() -> ctypes.CDLL | None:
-    """The library for this machine, or ``None``: switched off, not built, or built from another source."""
-    if os.environ.get(SWITCH, "1") == "0":
-        return None
-    return _load()
+_DONE, _NO_MEMORY, _NO_THREADS = range(3)
+_FUNCTIONS: dict[str, list[Any]] = {
+    "parameters": [POINTER(ProblemC), POINTER(c_int64)],
+    "create": [POINTER(ProblemC), POINTER(c_void_p)],
+    "free": [c_void_p],
+    "forward": [c_void_p],
+    "step": [c_void_p, c_void_p],
+    "measure": [c_void_p, c_void_p],
+    "mask": [c_void_p, c_int64, c_void_p],
+    "memory": [POINTER(c_int64), POINTER(c_int64)],
+    "fail": [c_int64, c_int64],
+}
+"""Functions that return a status, without the prefix of their names."""
+
+PLACES = ("allocation", "start of a thread", "work of a thread")
+"""Where :meth:`Library.fail` can make the core fail."""
+
+
+class Library:
+    """The compiled core: its functions as methods, which raise what a status stands for."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._functions = {name: getattr(library, f"glognn_{name}") for name in _FUNCTIONS}
+        for name, function in self._functions.items():
+            function.argtypes, function.restype = _FUNCTIONS[name], c_int
+        self._failure, self._level, self._source = library.glognn_failure, library.glognn_level, library.glognn_source
+        self._failure.restype = self._source.restype = c_char_p
+
+    @property
+    def level(self) -> int:
+        """The best level of vector instructions of this machine, as a place in :data:`~glognn.native.build.LEVELS`."""
+        return int(self._level())
+
+    @property
+    def source(self) -> str:
+        """The hash of what it was built from."""
+        return str(self._source().decode())
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call one of the functions, and raise an error that names what failed."""
+        status = self._functions[name](*arguments)
+        if status == _DONE:
+            return
+        what = self._failure().decode(errors="replace")
+        if status == _NO_MEMORY:
+            raise MemoryExhaustedError(f"There is not enough memory for the native core (in '{name}').")
+        if status == _NO_THREADS:
+            raise TrainingError(f"The native core cannot start its threads ({what}): lower --threads.")
+        raise TrainingError(
+            f"The native core failed in '{name}' ({what}): {SWITCH}=0 in the environment trains with PyTorch alone."
+        )
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes that the core holds for values in this process, now and at most since the last call."""
+        held, peak = c_int64(), c_int64()
+        self.call("memory", ctypes.byref(held), ctypes.byref(peak))
+        return held.value, peak.value
+
+    def fail(self, place: str, passes: int = 0) -> None:
+        """For tests: one of :data:`PLACES` fails once, when it was passed so often; a number below 0 takes it back."""
+        self.call("fail", PLACES.index(place), passes)
+
+
+def find_library() -> Library | None:
+    """The library for this machine, or ``None``; :func:`why_not` says why."""
+    return _find()[0]
+
+
+def why_not() -> str:
+    """Why there is no library to use, in a few words; empty where there is one."""
+    return _find()[1]
+
+
+def folder() -> Path:
+    """Where the libraries lie."""
+    switch = os.environ.get(SWITCH, "1")
+    return FOLDER if switch in ("", "0", "1") else Path(switch)
+
+
+def _find() -> tuple[Library | None, str]:
+    if os.environ.get(SWITCH) == "0":
+        return None, f"{SWITCH}=0 switches it off"
+    return _load(folder())
 
 
 @cache
-def _load() -> ctypes.CDLL | None:
-    baseline = _open(library_path("baseline"))
-    if baseline is None:
-        return None
-    names = list(LEVELS)[: baseline.glognn_level() + 1]
-    for level in reversed(names[1:]):
-        if library_path(level).is_file() and (library := _open(library_path(level))) is not None:
-            return library
-    return baseline
+def _load(place: Path) -> tuple[Library | None, str]:
+    """The best library of a folder that this machine can run; says once what is wrong."""
+    found, reason = open_library(library_path("baseline", place))
+    if found is None:
+        severity = logging.INFO if reason == _ABSENT else logging.WARNING
+        logger.log(severity, "the native core is not used, training uses PyTorch alone: %s", reason)
+        return None, reason
+    for level in reversed(list(LEVELS)[1 : found.level + 1]):
+        better, _ = open_library(library_path(level, place))
+        if better is not None:
+            return better, ""
+    return found, ""
 
 
-def _open(path: Path) -> ctypes.CDLL | None:
+_ABSENT = "it is not built"
+
+
+def open_library(path: Path) -> tuple[Library | None, str]:
+    """One library, or why it cannot be used."""
     if not path.is_file():
-        logger.info("the native core is not built: training uses PyTorch alone")
-        return None
+        return None, _ABSENT
     try:
-        library = ctypes.CDLL(str(path))
-        library.glognn_source.restype = c_char_p
-        library.glognn_level.restype = c_int
-        library.glognn_parameters.argtypes, library.glognn_parameters.restype = [POINTER(ProblemC)], c_int64
-        library.glognn_create.argtypes, library.glognn_create.restype = [POINTER(ProblemC)], c_void_p
-        library.glognn_free.argtypes, library.glognn_free.restype = [c_void_p], None
-        library.glognn_forward.argtypes, library.glognn_forward.restype = [c_void_p], None
-        library.glognn_step.argtypes, library.glognn_step.restype = [c_void_p, c_void_p], None
-        library.glognn_measure.argtypes, library.glognn_measure.restype = [c_void_p, c_void_p], None
-        library.glognn_mask.argtypes, library.glognn_mask.restype = [c_void_p, c_int64, c_void_p], None
+        library = Library(ctypes.CDLL(str(path)))
+        source = library.source
     except (OSError, AttributeError) as error:
-        logger.info("the native core cannot be loaded (%s): training uses PyTorch alone", error)
-        return None
-    if library.glognn_source().decode() != source_hash():
-        logger.info("the native core was built from another source: training uses PyTorch alone")
-        return None
-    return library
+        return None, f"it cannot be loaded ({error})"
+    if source != source_hash():
+        return None, "it was built from another source ('python -m glognn.native.build' builds it again)"
+    return library, ""

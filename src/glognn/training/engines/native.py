@@ -20,13 +20,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glognn.errors import InputError, TrainingError
+from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GloGNNConfig, ModelConfig
+from glognn.models.configs import GloGNNConfig
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
-from glognn.native.library import MatrixC, MemberC, ProblemC, find_library
+from glognn.native.library import MatrixC, MemberC, ProblemC, find_library, why_not
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, not_compiled, powers
 from glognn.training.config import TrainingConfig
@@ -35,6 +35,9 @@ from glognn.training.evaluation import Evaluation
 
 MAX_CLASSES = 16
 """A member's columns must fit one vector."""
+
+MAX_ENTRIES = 2**31 - 1
+"""The library counts the entries of a matrix in 32 bits."""
 
 _LANES = 16
 _HUGE_PAGE = 2**21
@@ -48,10 +51,7 @@ class NativeEngine(Engine):
     closed-form solve fails, or whose numbers overflow, has the loss nan from then on and does not disturb the others.
 
     Args:
-        graph: The graph, in float32 on the CPU.
-        models: One model for each member; its weights are copied.
-        configs: How each member is trained.
-        splits: The split of each member.
+        members: The graph in float32 on the CPU; weights of the models are copied.
         threads: CPU threads over members; those of torch when omitted.
     """
 
@@ -61,14 +61,12 @@ class NativeEngine(Engine):
         graph, models, configs, splits = members.graph, members.models, members.configs, members.splits
         if not len(models) == len(configs) == len(splits) or not models:
             raise InputError(
-                "The 'models', 'configs' and 'splits' parameters of NativeEngine must be of one length of at least 1. "
+                "The 'models', 'configs' and 'splits' parameters of Members must be of one length of at least 1. "
                 f"Got {len(models)}, {len(configs)} and {len(splits)} instead."
             )
-        library = find_library()
-        for model, config in zip(models, configs, strict=True):
-            if library is None or not self.supports(model.config, config, graph):
-                raise InputError("The native core must be built and must support every member: ask 'supports' first.")
-        self._library: Any = library
+        if refusal := self.refusal(members):
+            raise InputError(f"The native engine cannot train these members: {refusal}.")
+        self._library: Any = find_library()
         self._graph = graph
         self._threads = threads or torch.get_num_threads()
         glognns = [model for model in models if isinstance(model, GloGNN)]
@@ -77,7 +75,7 @@ class NativeEngine(Engine):
         for model in glognns:
             if _common(model) != _common(glognns[0]):
                 raise InputError(
-                    "The members of NativeEngine must have equal shapes. "
+                    "The members of the native engine must have equal shapes. "
                     f"Got {_common(glognns[0])} and {_common(model)} instead."
                 )
         self._labels = graph.y.contiguous()
@@ -101,49 +99,14 @@ class NativeEngine(Engine):
     @classmethod
     def refusal(cls, members: Members) -> str:
         pairs = zip(members.models, members.configs, strict=True)
-        taken = all(cls.takes(model, config, members.graph) for model, config in pairs)
-        return "" if taken else "the compiled core does not do this"
-
-    @staticmethod
-    def supports(model_config: ModelConfig, training_config: TrainingConfig, graph: Graph) -> bool:
-        """Whether a member with these settings can be trained here; otherwise the PyTorch path must do it."""
-        if find_library() is None or not isinstance(model_config, GloGNNConfig):
-            return False
-        matrix = graph.adjacency.matrix
-        return (
-            model_config.num_encoder_layers == 2
-            and model_config.fusion == "hidden"
-            and not not_compiled(model_config.inputs, model_config.words)
-            and 2 <= graph.num_classes <= MAX_CLASSES
-            and training_config.class_weight == "none"
-            and training_config.dtype == "float32"
-            and training_config.device in ("auto", "cpu")
-            and matrix.device.type == "cpu"
-            and matrix.dtype == torch.float32
-            and matrix.csr.crow_indices().dtype == torch.int32
-            and (graph.x is not None or model_config.alpha == 1)
-        )
-
-    @classmethod
-    def takes(cls, model: NodeModel[Any], config: TrainingConfig, graph: Graph) -> bool:
-        """Whether a model, as it is, can be trained here: nothing in it was replaced, frozen or hooked."""
-        if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus):
-            return False
-        hops = model.layer.hops
-        return (
-            cls.supports(model.config, config, graph)
-            and set(model.state_dict()) <= set(_ORDER)
-            and all(parameter.requires_grad for parameter in model.parameters())
-            and not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
-            and (hops is None or hops.words == powers(model.config.num_hops))
-        )
+        return next(filter(None, (_refusal(model, config, members.graph) for model, config in pairs)), "")
 
     def __len__(self) -> int:
         return len(self._configs)
 
     def step(self) -> Tensor:
         losses = torch.empty(len(self), dtype=torch.float64)
-        self._library.glognn_step(self._handle, losses.data_ptr())
+        self._library.call("step", self._handle, losses.data_ptr())
         return losses.float()
 
     def logits(self) -> Tensor:
@@ -154,7 +117,7 @@ class NativeEngine(Engine):
         if self._evaluation.metric != "accuracy":
             return self._evaluation.measure(self._logits)
         measured = torch.empty(4, len(self), dtype=torch.float64)
-        self._library.glognn_measure(self._handle, measured.data_ptr())
+        self._library.call("measure", self._handle, measured.data_ptr())
         return measured
 
     def remember(self, members: Sequence[int]) -> None:
@@ -170,6 +133,7 @@ class NativeEngine(Engine):
             raise InputError(
                 f"The 'members' parameter of keep must name some of {len(self)} members. Got {chosen} instead."
             )
+        self._release()  # what the library holds makes room for the copies
         self._weights = _copied(self._weights[chosen])
         self._first, self._second = _copied(self._first[chosen]), _copied(self._second[chosen])
         self._steps = self._steps[chosen].clone()
@@ -198,13 +162,13 @@ class NativeEngine(Engine):
             raise InputError("The snapshot must be one of the same members, in number and shape.")
         for name, tensor in own.items():
             tensor.copy_(state[name])
-        self._library.glognn_forward(self._handle)
+        self._library.call("forward", self._handle)
 
     def mask(self, index: int) -> Tensor:
         """Which hidden values the next step of a member keeps, (n, hidden)."""
         hidden = self._first_model.config.hidden_channels
         padded = torch.empty(self._graph.num_nodes, _padded(hidden), dtype=torch.uint8)
-        self._library.glognn_mask(self._handle, index, padded.data_ptr())
+        self._library.call("mask", self._handle, index, padded.data_ptr())
         return padded[:, :hidden].bool()
 
     def _start(self) -> None:
@@ -235,13 +199,13 @@ class NativeEngine(Engine):
         for name, matrix in self._matrices.items():
             setattr(problem, name, _csr(matrix.csr))
             setattr(problem, f"{name}_transposed", _csr(matrix.csr_transposed))
-        assert self._library.glognn_parameters(ctypes.byref(problem)) == self._weights.shape[1]
+        count, handle = ctypes.c_int64(), ctypes.c_void_p()
+        self._library.call("parameters", ctypes.byref(problem), ctypes.byref(count))
+        assert count.value == self._weights.shape[1]
         self._release()
-        handle = self._library.glognn_create(ctypes.byref(problem))
-        if not handle:
-            raise TrainingError(f"There is not enough memory to train {len(self)} members at once.")
         self._handle = handle
-        self._release = weakref.finalize(self, self._library.glognn_free, handle)
+        self._library.call("create", ctypes.byref(problem), ctypes.byref(handle))
+        self._release = weakref.finalize(self, self._library.call, "free", handle)
 
     _release: Callable[[], object] = staticmethod(lambda: None)
 
@@ -346,6 +310,51 @@ def _matrices(graph: Graph, model: GloGNN) -> dict[str, SparseMatrix]:
     return {ADJACENCY: OPERATORS[ADJACENCY].make(graph, config.normalization), **inputs}
 
 
+def _refusal(model: NodeModel[Any], training: TrainingConfig, graph: Graph) -> str:
+    """Why one model, as it is, cannot be trained here; empty where it can."""
+    if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus):
+        return f"it trains GloGNN and GloGNN++ as they are, not {type(model).__name__}"
+    if absent := why_not():
+        return absent
+    config, hops = model.config, model.layer.hops
+    if unread := not_compiled(config.inputs, config.words):
+        return unread
+    if graph.x is None and config.alpha < 1:
+        return "it needs features, which this graph has not, or alpha 1"
+    given = [graph.adjacency.matrix] if graph.x is None or config.alpha == 1 else [graph.adjacency.matrix, graph.x]
+    reasons = (
+        (config.num_encoder_layers != 2, f"2 encoder layers, not {config.num_encoder_layers}"),
+        (config.fusion != "hidden", f"fusion 'hidden', not '{config.fusion}'"),
+        (not 2 <= graph.num_classes <= MAX_CLASSES, f"2 to {MAX_CLASSES} classes, not {graph.num_classes}"),
+        (training.class_weight != "none", f"class_weight 'none', not '{training.class_weight}'"),
+        (training.dtype != "float32", f"float32, not {training.dtype}"),
+        (any(matrix.dtype != torch.float32 for matrix in given), "float32, which this graph is not in"),
+        (training.device not in ("auto", "cpu"), f"a CPU, not {training.device}"),
+        (any(matrix.device.type != "cpu" for matrix in given), "a CPU, where this graph is not"),
+        *(
+            (count > MAX_ENTRIES, f"at most {MAX_ENTRIES:,} entries of the {name}, not {count:,}")
+            for name, count in _most_entries(config, graph).items()
+        ),
+        (not set(model.state_dict()) <= set(_ORDER), "weights of the usual names"),
+        (not all(parameter.requires_grad for parameter in model.parameters()), "weights of which none is frozen"),
+        (
+            any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()),
+            "a model without hooks",
+        ),
+        (hops is not None and hops.words != powers(config.num_hops), "the usual hops"),
+    )
+    return next((f"it needs {text}" for refused, text in reasons if refused), "")
+
+
+def _most_entries(model: GloGNNConfig, graph: Graph) -> dict[str, int]:
+    """At most so many entries has each matrix that the library is given."""
+    matrix = graph.adjacency.matrix
+    counts = {"adjacency": matrix.nnz + (0 if model.normalization == "none" else graph.num_nodes)}
+    if model.alpha < 1 and graph.x is not None:
+        counts["features"] = graph.x.nnz if isinstance(graph.x, SparseMatrix) else graph.x.numel()
+    return counts
+
+
 def _sparse(matrix: Matrix) -> SparseMatrix:
     """A dense matrix as a sparse one that lists all its entries."""
     return matrix if isinstance(matrix, SparseMatrix) else SparseMatrix.from_scipy(sp.csr_array(matrix.numpy()))
@@ -353,4 +362,9 @@ def _sparse(matrix: Matrix) -> SparseMatrix:
 
 def _csr(matrix: Tensor) -> MatrixC:
     parts = (matrix.crow_indices(), matrix.col_indices(), matrix.values())
+    if [part.dtype for part in parts] != [torch.int32, torch.int32, torch.float32]:
+        raise InputError(
+            "The matrices of the native engine must have 32-bit indices and values in float32. "
+            f"Got {parts[0].dtype} and {parts[2].dtype} instead."
+        )
     return MatrixC(matrix.shape[0], matrix.shape[1], *(part.data_ptr() for part in parts))

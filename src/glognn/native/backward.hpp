@@ -1,0 +1,262 @@
+// The gradient of the loss with respect to H0, lambda and S, written by hand.
+//
+// The loss is the mean cross entropy over the t training nodes: the gradient of the class scores is
+// (softmax - one-hot) / t in their rows, and 0 elsewhere.
+//
+// One layer (its forward pass stands in layers.hpp), from D, the gradient of H', to those of what went in. dX is the
+// gradient of X, r = 1 - gamma, and c x c matrices are in float64:
+//
+//     1  H' = r (H - gamma H0) T + gamma H0 + ...   dH  = r D T^T
+//                                                   dH0 = gamma (D - r D T^T), added up over the layers
+//                                                   dT  = r (H - gamma H0)^T D
+//     2  ... + beta2 P Q, P = sum_k lambda_k A^k    dQ  = beta2 sum_k lambda_k (A^T)^k D
+//                                                   dlambda_k = beta2 <(A^T)^k D, Q>, one product with A^T at a time
+//     3  Q = U B                                    dU  = dQ B^T            dB = U^T dQ
+//     4  T = G B                                    dG  = dT B^T            dB = dB + G dT
+//     5  B = r M, M = (b I + r^2 G)^-1              dG  = dG - r^2 M (r dB) M, because dM = -M d(M^-1) M
+//     6  G = U^T U                                  dU  = dU + U (dG + dG^T)
+//     7  U = H S                                    dH  = dH + dU S         ds_j = sum_i H_ij dU_ij
+//
+// PLAIN: S = I, and 7 is dH = dH + dU. RELEASED: U = H, and the products above use B S and S T S in place of B and T.
+// Between 3 and 4 then stand, with B' = B S and T' = S T S:
+//
+//     ds_j = sum_i (dB'_ij B_ij + dT'_ij s_i T_ij) + sum_i dT'_ji s_i T_ji            dB = dB' S        dT = S dT' S
+//
+// The first layer's H is H0: at the end dH is added to dH0. encoder.hpp goes on from there.
+
+#pragma once
+
+#include "engine.hpp"
+
+namespace {
+
+// The mean cross entropy of each member, and its gradient with respect to the class scores.
+template <int N>
+void Group::loss(Scratch& scratch, double* losses) {
+    const int C = N ? N : engine.c;
+    const int64_t n = engine.n, row = vectors * LANES, out_row = training_vectors * LANES;
+    const Lanes& lanes = engine.lanes;
+    const float* scores = embeddings.back().data;
+    const int per = lanes.slots;
+    for (int v = 0; v < training_vectors; ++v) {
+        const Vector share = load(lane_share + v * LANES);
+        double logs[LANES] = {}, gaps[LANES] = {}, products[LANES];
+        for (double& x : products) x = 1;
+        int waiting = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            const uint32_t train = train_bits[i * training_vectors + v], label = label_bits[i * training_vectors + v];
+            float* target = scratch.gradient + i * out_row + v * LANES;
+            if (!train) {
+                store(target, splat(0));
+                continue;
+            }
+            const Vector x = load(scores + i * row + v * LANES);
+            Vector most = x, total = splat(0);
+            for (int r = 1; r < C; ++r) most = larger(most, permute(x, lanes.rotated[r]));
+            const Vector gap = most - x, e = exponential(-gap);
+            for (int j = 0; j < C; ++j) total += permute(e, lanes.column[j]);
+            const Vector ones = chosen(label, splat(1));
+            store(target, chosen(train, (e / total - ones) * share));
+            const Vector at_label = gap * ones;
+            for (int s = 0; s < per; ++s)
+                if (train >> (s * C) & 1) {
+                    products[s] *= static_cast<double>(total[s * C]);
+                    float found = 0;
+                    for (int j = 0; j < C; ++j) found += at_label[s * C + j];
+                    gaps[s] += static_cast<double>(found);
+                }
+            if (++waiting == 128) {  // 16^128 is within float64
+                for (int s = 0; s < per; ++s) logs[s] += std::log(products[s]), products[s] = 1;
+                waiting = 0;
+            }
+        }
+        for (int s = 0; s < per && v * per + s < count; ++s) {
+            const int b = v * per + s;
+            const double all = logs[s] + std::log(products[s]) + gaps[s];
+            losses[first + b] = all / static_cast<double>(engine.settings[first + b].train_count);
+        }
+    }
+}
+
+// The gradient of Q, beta2 sum_k lambda_k (A^T)^k D, and for each hop and lane the sum over rows of ((A^T)^k D) * Q.
+template <int P>
+void Group::hops_backward(Scratch& scratch, const float* Q, double* lambda) {
+    const Problem& problem = engine.problem;
+    const int64_t row = vectors * LANES;
+    constexpr int64_t SHORT = P * LANES;
+    const float* source = scratch.gradient;
+    float* DQ = scratch.gradient_q;
+    for (int64_t k = 0; k < problem.hops; ++k) {
+        float* target = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
+        Vector factor[P], part[P];
+        for (int p = 0; p < P; ++p) {
+            factor[p] = load(lane_beta2 + p * LANES) * load(lane_hops + k * row + p * LANES);
+            part[p] = splat(0);
+        }
+        const auto flush = [&] {
+            for (int p = 0; p < P; ++p) {
+                for (int lane = 0; lane < LANES; ++lane)
+                    lambda[(k * P + p) * LANES + lane] += static_cast<double>(part[p][lane]);
+                part[p] = splat(0);
+            }
+        };
+        multiply<P>(problem.adjacency_transposed, source, SHORT, LANES, [&](int64_t i, const Vector* total) {
+            float *out = target + i * SHORT, *sum = DQ + i * SHORT;
+            for (int p = 0; p < P; ++p) {
+                store(out + p * LANES, total[p]);
+                const Vector before = k ? load(sum + p * LANES) : splat(0);
+                store(sum + p * LANES, before + factor[p] * total[p]);
+                part[p] += total[p] * load(Q + i * row + p * LANES);
+            }
+            if (i % BLOCK_ROWS == BLOCK_ROWS - 1) flush();
+        });
+        flush();
+        source = target;
+    }
+}
+
+// From the gradients of B and T to those of the Gram matrices and of S.
+template <int N>
+void Group::solve_backward(Scratch& scratch, int layer) {
+    constexpr int MOST = N ? N : MAX_CLASSES;
+    const int C = N ? N : engine.c, per = engine.lanes.slots;
+    const int64_t coefficient = engine.problem.coefficient;
+    for (int b = 0; b < count; ++b) {
+        const Member& m = engine.settings[first + b];
+        const int v = b / per, place = b % per;
+        Small& group = small[layer * vectors + v];
+        const float* scale = lane_scale + v * LANES + place * C;
+        const double rest = 1 - m.gamma;
+        const double *G = group.gram[place].a, *inverse = group.inverse[place].a;
+        double *dT = scratch.to_mixed[b].a, *dB = scratch.to_q[b].a, *ds = scratch.scale_gradients.data() + b * C;
+        double B[MOST * MOST], T[MOST * MOST], dG[MOST * MOST], X[MOST * MOST], Y[MOST * MOST];
+        for (int k = 0; k < C * C; ++k) {
+            dT[k] *= rest;
+            B[k] = rest * inverse[k];
+        }
+        if (coefficient == EXACT)  // to_q was summed with H, and V is H S
+            for (int i = 0; i < C; ++i)
+                for (int j = 0; j < C; ++j) dB[i * C + j] *= static_cast<double>(scale[i]);
+        if (coefficient == RELEASED) {
+            product(C, G, C, 1, B, C, 1, T);
+            for (int i = 0; i < C; ++i)
+                for (int j = 0; j < C; ++j) {
+                    const int k = i * C + j;
+                    const double si = scale[i], sj = scale[j];
+                    ds[j] += dB[k] * B[k] + dT[k] * si * T[k];
+                    ds[i] += dT[k] * sj * T[k];
+                    dB[k] *= sj;
+                    dT[k] *= si * sj;
+                }
+        }
+        product(C, dT, C, 1, B, 1, C, dG);  // T = G B
+        product(C, G, 1, C, dT, C, 1, X);
+        for (int k = 0; k < C * C; ++k) X[k] = rest * (X[k] + dB[k]);
+        product(C, inverse, C, 1, X, C, 1, Y);
+        product(C, Y, C, 1, inverse, C, 1, X);
+        for (int k = 0; k < C * C; ++k) dG[k] -= rest * rest * X[k];
+        for (int i = 0; i < C; ++i)
+            for (int j = 0; j < C; ++j) {
+                const double both = dG[i * C + j] + dG[j * C + i];
+                const double si = coefficient == EXACT ? static_cast<double>(scale[i]) : 1.0;
+                group.from_gram[i][place * C + j] = static_cast<float>(si * both);
+            }
+    }
+}
+
+// From the gradient of the class scores to that of the initial embedding, of lambda and of S.
+template <int N>
+void Group::layers_backward(Scratch& scratch, double* losses) {
+    constexpr int MOST = N ? N : MAX_CLASSES;
+    const int C = N ? N : engine.c;
+    loss<N>(scratch, losses);
+    const int64_t n = engine.n, row = vectors * LANES, short_row = training_vectors * LANES;
+    const Lanes& lanes = engine.lanes;
+    const Problem& problem = engine.problem;
+    const int hops = static_cast<int>(problem.hops), per = lanes.slots;
+    float *D = scratch.gradient, *D0 = scratch.gradient_initial, *DQ = scratch.gradient_q;
+    std::memset(D0, 0, n * short_row * sizeof(float));
+    Array<Square>&to_mixed = scratch.to_mixed, &to_q = scratch.to_q;
+    double *hop_gradients = scratch.hop_gradients.data(), *scale_gradients = scratch.scale_gradients.data();
+    std::fill(scratch.hop_gradients.begin(), scratch.hop_gradients.end(), 0.0);
+    std::fill(scratch.scale_gradients.begin(), scratch.scale_gradients.end(), 0.0);
+    for (int64_t layer = problem.layers - 1; layer >= 0; --layer) {
+        const float *H = embeddings[layer].data, *H0 = embeddings[0].data, *Q = reached_from[layer].data;
+        float* next = scratch.spare;  // gradient of H
+        // Sums over rows of a (c values) times b (c values) for each slot, in blocks.
+        const auto gather = [&](const Vector* total, int v, Array<Square>& into) {
+            for (int s = 0; s < per && v * per + s < count; ++s)
+                for (int r = 0; r < C; ++r)
+                    for (int j = 0; j < C; ++j)
+                        into[v * per + s].a[j * C + (j + r) % C] += static_cast<double>(total[r][s * C + j]);
+        };
+        for (auto& square : to_mixed) square = Square{};
+        for (auto& square : to_q) square = Square{};
+        for (int v = 0; v < training_vectors; ++v) {
+            const Small& group = small[layer * vectors + v];
+            const Vector g = load(lane_gamma + v * LANES);
+            for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+                Vector total[MOST];
+                for (int r = 0; r < C; ++r) total[r] = splat(0);
+                for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
+                    const int64_t at = i * row + v * LANES, here = i * short_row + v * LANES;
+                    const Vector d = load(D + here);
+                    const Vector e = load(H + at) - g * load(H0 + at);
+                    for (int r = 0; r < C; ++r) total[r] += e * permute(d, lanes.rotated[r]);
+                    const Vector back = mixed<N, BACKWARD>(lanes, d, group.from_mixed);
+                    store(next + here, back);
+                    store(D0 + here, load(D0 + here) + g * (d - back));
+                }
+                gather(total, v, to_mixed);
+            }
+        }
+        if (hops) {
+            double* lambda = scratch.lambda.data();
+            std::fill(scratch.lambda.begin(), scratch.lambda.end(), 0.0);
+            by_vectors(training_vectors,
+                       [&](auto size) { hops_backward<decltype(size)::value>(scratch, Q, lambda); });
+            for (int b = 0; b < count; ++b) {
+                const int v = b / per, lane = b % per * C;
+                for (int k = 0; k < hops; ++k) {
+                    double total = 0;
+                    for (int j = 0; j < C; ++j) total += lambda[(k * training_vectors + v) * LANES + lane + j];
+                    hop_gradients[b * hops + k] += engine.settings[first + b].beta2 * total;
+                }
+            }
+            for (int v = 0; v < training_vectors; ++v)
+                for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+                    Vector total[MOST];
+                    for (int r = 0; r < C; ++r) total[r] = splat(0);
+                    for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
+                        const Vector x = load(H + i * row + v * LANES), q = load(DQ + i * short_row + v * LANES);
+                        for (int r = 0; r < C; ++r) total[r] += x * permute(q, lanes.rotated[r]);
+                    }
+                    gather(total, v, to_q);
+                }
+        }
+        solve_backward<N>(scratch, static_cast<int>(layer));
+        for (int v = 0; v < training_vectors; ++v) {
+            const Small& group = small[layer * vectors + v];
+            const Vector s = problem.coefficient == EXACT ? load(lane_scale + v * LANES) : splat(1);
+            for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+                Vector total = splat(0);
+                for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
+                    const int64_t here = i * short_row + v * LANES;
+                    const Vector x = load(H + i * row + v * LANES);
+                    Vector back = mixed<N, BACKWARD>(lanes, x, group.from_gram);
+                    if (hops) back += mixed<N, BACKWARD>(lanes, load(DQ + here), group.from_q);
+                    total += back * x;
+                    store(next + here, load(next + here) + s * back);
+                }
+                if (problem.coefficient == EXACT)
+                    for (int k = 0; k < per * C && v * per + k / C < count; ++k)
+                        scale_gradients[(v * per) * C + k] += static_cast<double>(total[k]);
+            }
+        }
+        std::swap(scratch.gradient.data, scratch.spare.data);
+        D = scratch.gradient;
+    }
+    for (int64_t k = 0; k < n * short_row; k += LANES) store(D0 + k, load(D0 + k) + load(D + k));
+}
+
+}  // namespace

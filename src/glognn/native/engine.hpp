@@ -1,0 +1,133 @@
+// Members, and groups of them whose closed-form layers run side by side.
+//
+// Everything is stored in vectors of 16 floats. The encoder runs member after member: hidden values and input weights
+// lie in panels of 16 columns. The closed-form layers run on members side by side: a vector holds the c columns of
+// 16 / c members ("slots"), which fill it in hops, Gram matrices and c x c products. With dropout a member has one more
+// slot for its evaluation, which needs the same weights as the next step. Lanes never mix members, and a sum has one
+// order: a member's bits do not depend on its neighbours or on the number of threads.
+//
+// All memory is taken when the engine is made; a step takes none.
+
+#pragma once
+
+#include <stdexcept>
+#include <vector>
+
+#include "adam.hpp"
+#include "dropout.hpp"
+#include "memory.hpp"
+#include "problem.hpp"
+#include "small.hpp"
+#include "sparse.hpp"
+#include "threads.hpp"
+#include "vectors.hpp"
+
+namespace {
+
+constexpr int BLOCK_ROWS = 256;             // rows summed in float32 before the sum moves to float64
+constexpr int64_t CACHE_BYTES = 384 << 10;  // of the dense factor that one block of a sparse product reads
+constexpr int GROUP_VECTORS = 2;            // in a row of a group, evaluation included: the buffers stay in the cache
+
+struct Slot {
+    int member;  // within the group
+    bool training;
+};
+
+// What a thread needs while it works on a group.
+struct Scratch {
+    Buffer reach, reach_other, gradient, gradient_initial, gradient_q, spare;
+    Buffer head, columns;  // gradients of the head (classes x stride) and of the hidden bias
+    Buffer partial;        // gradient of input weights, when a product runs in several blocks
+    Array<Square> to_mixed, to_q;
+    Array<double> lambda, hop_gradients, scale_gradients;
+};
+
+struct Engine;
+
+struct Group {
+    Engine& engine;
+    int first, count;
+    std::vector<Slot> slots;
+    int vectors = 0, training_vectors = 0;
+    std::vector<int> evaluation;  // slot of each member
+    std::vector<Buffer> embeddings, reached_from;
+    Array<Small> small;  // layer after layer, vector after vector
+    Buffer lane_gamma, lane_beta2, lane_hops, lane_scale, lane_share;
+    Array<uint16_t> train_bits, label_bits;  // rows x training vectors
+
+    Group(Engine& engine, int first, int count);
+    void encode();
+    void forward(Scratch&);
+    void step(Scratch&, double* losses);
+
+  private:
+    template <int N> void layers_forward(Scratch&);
+    template <int N> void layers_backward(Scratch&, double* losses);
+    template <int N> void loss(Scratch&, double* losses);
+    void read_parameters();
+    void solve(int layer);
+    template <int N> INLINE void solve_backward(Scratch&, int layer);
+    template <int P> void hops_forward(Scratch&, const float* Q, float* target);
+    template <int P> void hops_backward(Scratch&, const float* Q, double* lambda);
+};
+
+struct Engine {
+    Problem problem;
+    Layout layout;
+    Lanes lanes;
+    std::vector<Member> settings;
+    int64_t n, stride, width;  // width: vectors in a row of hidden values
+    int c;
+    Blocks features, features_transposed, adjacency, adjacency_transposed;
+    std::vector<Buffer> hidden;          // before the nonlinearity; its gradient during a step
+    std::vector<Array<uint16_t>> masks;  // kept hidden values, for the next step
+    std::vector<Scratch> scratch;
+    std::vector<Group> groups;
+    Pool pool;
+
+    explicit Engine(const Problem& given);
+
+    float* weights(int b) { return problem.weights + b * layout.total; }
+    float* first(int b) { return problem.first + b * layout.total; }
+    float* second(int b) { return problem.second + b * layout.total; }
+
+    template <int P> void encode(int b, int64_t panel);
+    void encode(int b);
+    template <int N> void head(int b, float* embedding, int64_t row, int training, int evaluation);
+    template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
+    template <int P> void update_inputs(int b, int64_t panel, const Adam&, Scratch&);
+    void update_inputs(int b, const Adam&, Scratch&);
+    void forward();
+    void step(double* losses);
+    void measure(int b, double* out) const;
+    void measure(double* out);
+};
+
+// Calls body(integral constant) with the usual numbers of classes, and with 0 for any number; where vectors are narrow,
+// with 0 alone.
+template <class Body> INLINE void by_classes([[maybe_unused]] int c, Body&& body) {
+#if defined(__AVX2__)
+    switch (c) {
+        case 2: return body(Count<2>());
+        case 3: return body(Count<3>());
+        case 4: return body(Count<4>());
+        case 5: return body(Count<5>());
+        case 6: return body(Count<6>());
+        case 7: return body(Count<7>());
+        default: break;
+    }
+#endif
+    body(Count<0>());
+}
+
+// Calls body(integral constant) with the vectors in a row of a group.
+template <class Body> INLINE void by_vectors(int count, Body&& body) {
+    static_assert(GROUP_VECTORS == 2, "a case for each number of vectors");
+    switch (count) {
+        case 1: return body(Count<1>());
+        case 2: return body(Count<2>());
+        default: throw std::logic_error("a row of a group has " + std::to_string(count) + " vectors, not 1 or 2");
+    }
+}
+
+}  // namespace

@@ -1,0 +1,146 @@
+// The closed-form layers, forward. U = H S, b = beta1 + beta2, r = 1 - gamma:
+//
+//     G  = U^T U                              c x c, summed in float64
+//     M  = (b I + r^2 G)^-1                   by Cholesky, in float64
+//     B  = r M        Q = U B        T = G B
+//     H' = r (H - gamma H0) T + beta2 P Q + gamma H0,        P Q = A (lambda_1 Q + A (lambda_2 Q + ...))
+//
+// PLAIN has S = I. RELEASED leaves S out of the inverse: U = H, B and T become B S and S T S.
+
+#pragma once
+
+#include "engine.hpp"
+
+namespace {
+
+// lambda and S of every slot, spread over its lanes.
+void Group::read_parameters() {
+    const int per = engine.lanes.slots, c = engine.c;
+    const int64_t row = vectors * LANES;
+    for (size_t s = 0; s < slots.size(); ++s) {
+        const float* w = engine.weights(first + slots[s].member);
+        const int64_t lane = static_cast<int64_t>(s) / per * LANES + static_cast<int64_t>(s) % per * c;
+        for (int j = 0; j < c; ++j) {
+            for (int64_t k = 0; k < engine.problem.hops; ++k) lane_hops[k * row + lane + j] = w[engine.layout.hops + k];
+            lane_scale[lane + j] = engine.problem.coefficient == PLAIN ? 1.0f : w[engine.layout.scale + j];
+        }
+    }
+}
+
+// From the Gram matrices to B and T of every slot.
+void Group::solve(int layer) {
+    const int per = engine.lanes.slots, c = engine.c;
+    const int64_t coefficient = engine.problem.coefficient;
+    for (size_t s = 0; s < slots.size(); ++s) {
+        const Member& m = engine.settings[first + slots[s].member];
+        const int v = static_cast<int>(s) / per, place = static_cast<int>(s) % per;
+        Small& group = small[layer * vectors + v];
+        const float* scale = lane_scale + v * LANES + place * c;
+        const double rest = 1 - m.gamma, b = m.beta1 + m.beta2;
+        double* G = group.gram[place].a;
+        double* inverse = group.inverse[place].a;
+        double system[MAX_CLASSES * MAX_CLASSES], B[MAX_CLASSES * MAX_CLASSES], T[MAX_CLASSES * MAX_CLASSES];
+        if (coefficient == EXACT)
+            for (int i = 0; i < c; ++i)
+                for (int j = 0; j < c; ++j) G[i * c + j] *= static_cast<double>(scale[i]) * scale[j];
+        for (int k = 0; k < c * c; ++k) system[k] = rest * rest * G[k];
+        for (int k = 0; k < c; ++k) system[k * c + k] += b;
+        invert(c, system, inverse);
+        for (int k = 0; k < c * c; ++k) B[k] = rest * inverse[k];
+        product(c, G, c, 1, B, c, 1, T);
+        for (int i = 0; i < c; ++i)
+            for (int j = 0; j < c; ++j) {
+                const double si = scale[i], sj = scale[j];
+                double x = B[i * c + j], y = T[i * c + j];
+                if (coefficient == RELEASED) {
+                    x *= sj;
+                    y *= si * sj;
+                }
+                const int lane = place * c;
+                group.to_q[i][lane + j] = static_cast<float>(coefficient == EXACT ? si * x : x);
+                group.from_q[j][lane + i] = static_cast<float>(x);
+                group.to_mixed[i][lane + j] = group.from_mixed[j][lane + i] = static_cast<float>(rest * y);
+            }
+    }
+}
+
+// target += beta2 P Q with P Q = A (lambda_1 Q + A (lambda_2 Q + ...)), from the inside out.
+template <int P>
+void Group::hops_forward(Scratch& scratch, const float* Q, float* target) {
+    const Problem& problem = engine.problem;
+    const int hops = static_cast<int>(problem.hops);
+    const int64_t row = vectors * LANES;
+    const float* source = Q;
+    Vector factor[P], here[P];
+    for (int p = 0; p < P; ++p) factor[p] = load(lane_hops + (hops - 1) * row + p * LANES);
+    for (int k = hops - 2; k >= 0; --k) {
+        float* out = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
+        for (int p = 0; p < P; ++p) here[p] = load(lane_hops + k * row + p * LANES);
+        multiply<P>(problem.adjacency, source, row, LANES, [&](int64_t i, const Vector* total) {
+            for (int p = 0; p < P; ++p)
+                store(out + i * row + p * LANES, total[p] * factor[p] + here[p] * load(Q + i * row + p * LANES));
+        });
+        for (int p = 0; p < P; ++p) factor[p] = splat(1);
+        source = out;
+    }
+    for (int p = 0; p < P; ++p) factor[p] *= load(lane_beta2 + p * LANES);
+    multiply<P>(problem.adjacency, source, row, LANES, [&](int64_t i, const Vector* total) {
+        float* out = target + i * row;
+        for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + factor[p] * total[p]);
+    });
+}
+
+
+template <int N>
+void Group::layers_forward(Scratch& scratch) {
+    constexpr int MOST = N ? N : MAX_CLASSES;
+    const int C = N ? N : engine.c;
+    const int64_t n = engine.n, row = vectors * LANES;
+    const Lanes& lanes = engine.lanes;
+    const Problem& problem = engine.problem;
+    const int hops = static_cast<int>(problem.hops);
+    const int half = C / 2 + 1;
+    for (int64_t layer = 0; layer < problem.layers; ++layer) {
+        const float *H = embeddings[layer].data, *H0 = embeddings[0].data;
+        float *next = embeddings[layer + 1], *Q = reached_from[layer];
+        for (int v = 0; v < vectors; ++v) {
+            Doubles low[MOST / 2 + 1], high[MOST / 2 + 1];
+            for (int r = 0; r < half; ++r) low[r] = high[r] = Doubles{};
+            for (int64_t i = 0; i < n; ++i) {
+                const Vector x = load(H + i * row + v * LANES);
+                Doubles x_low, x_high, y_low, y_high;
+                widen(x, x_low, x_high);
+                low[0] += x_low * x_low;
+                high[0] += x_high * x_high;
+                for (int r = 1; r < half; ++r) {
+                    widen(permute(x, lanes.rotated[r]), y_low, y_high);
+                    low[r] += x_low * y_low;
+                    high[r] += x_high * y_high;
+                }
+            }
+            Small& group = small[layer * vectors + v];
+            for (int s = 0; s < lanes.slots; ++s)
+                for (int r = 0; r < half; ++r)
+                    for (int j = 0; j < C; ++j) {
+                        const int lane = s * C + j, other = (j + r) % C;
+                        const double value = entry(lane < 8 ? low[r] : high[r], lane % 8);
+                        group.gram[s].a[j * C + other] = group.gram[s].a[other * C + j] = value;
+                    }
+        }
+        solve(static_cast<int>(layer));
+        for (int v = 0; v < vectors; ++v) {
+            const Small& group = small[layer * vectors + v];
+            const Vector g = load(lane_gamma + v * LANES);
+            for (int64_t i = 0; i < n; ++i) {
+                const int64_t at = i * row + v * LANES;
+                const Vector x = load(H + at), x0 = load(H0 + at);
+                store(next + at, mixed<N, FORWARD>(lanes, x - g * x0, group.to_mixed) + g * x0);
+                if (hops) store(Q + at, mixed<N, FORWARD>(lanes, x, group.to_q));
+            }
+        }
+        if (!hops) continue;
+        by_vectors(vectors, [&](auto count) { hops_forward<decltype(count)::value>(scratch, Q, next); });
+    }
+}
+
+}  // namespace

@@ -1,0 +1,99 @@
+// Threads that share the tasks of a round. What a task throws in any of them is thrown again where the round was begun.
+
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "failures.hpp"
+#include "vectors.hpp"
+
+namespace {
+
+struct Pool {
+    std::vector<std::thread> threads;
+    std::mutex mutex;
+    std::condition_variable start, finish;
+    const std::function<void(int, int)>* task = nullptr;
+    int tasks = 0, busy = 0;
+    int64_t round = 0;
+    std::atomic<int> next{0};
+    bool stop = false;
+    std::exception_ptr failure;
+
+    explicit Pool(int count) {
+        threads.reserve(static_cast<size_t>(count));
+        try {
+            for (int worker = 1; worker < count; ++worker) {
+                may_fail(START);
+                threads.emplace_back([this, worker] { serve(worker); });
+            }
+        } catch (const std::system_error& error) {
+            const size_t started = threads.size() + 1;
+            end();
+            throw NoThread(std::to_string(started) + " of " + std::to_string(count) + " run: " + error.what());
+        } catch (...) {
+            end();
+            throw;
+        }
+    }
+    ~Pool() { end(); }
+
+    void end() {
+        {
+            std::lock_guard<std::mutex> lock(mutex);
+            stop = true;
+        }
+        start.notify_all();
+        for (auto& thread : threads) thread.join();
+        threads.clear();
+    }
+    void work(int worker) noexcept {
+        FlushTiny flush;
+        try {
+            if (worker) may_fail(WORK);
+            for (int t = next++; t < tasks; t = next++) (*task)(worker, t);
+        } catch (...) {
+            next = tasks;  // the round is lost: nobody begins another of its tasks
+            std::lock_guard<std::mutex> lock(mutex);
+            if (!failure) failure = std::current_exception();
+        }
+    }
+    void serve(int worker) {
+        int64_t seen = 0;
+        std::unique_lock<std::mutex> lock(mutex);
+        for (;;) {
+            start.wait(lock, [&] { return stop || round != seen; });
+            if (stop) return;
+            seen = round;
+            lock.unlock();
+            work(worker);
+            lock.lock();
+            if (--busy == 0) finish.notify_one();
+        }
+    }
+    void run(int count, const std::function<void(int, int)>& body) {
+        {
+            std::lock_guard<std::mutex> lock(mutex);
+            task = &body;
+            tasks = count;
+            next = 0;
+            busy = static_cast<int>(threads.size());
+            ++round;
+        }
+        start.notify_all();
+        work(0);
+        std::unique_lock<std::mutex> lock(mutex);
+        finish.wait(lock, [&] { return busy == 0; });
+        if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+    }
+};
+
+}  // namespace
