@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-from glognn.training.loop import train
 
 from glognn.errors import MemoryExhaustedError, TrainingError
 from glognn.graph.graph import Graph
@@ -19,6 +18,7 @@ from glognn.models.configs import find_model
 from glognn.models.glognn import GloGNN
 from glognn.native.library import PLACES, Library, find_library
 from glognn.training.config import TrainingConfig
+from glognn.training.driver import train
 from glognn.training.engines import Members, NativeEngine
 from tests.conftest import make_data
 

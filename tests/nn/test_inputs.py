@@ -20,7 +20,7 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.configs import GloGNNConfig
 from glognn.models.glognn import GloGNN
 from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, Input, Operator, Word, not_compiled, products
-from glognn.training.engines import NativeEngine
+from glognn.training.engines import Members, NativeEngine
 from glognn.training.preflight import Need, sizes_of
 from tests.conftest import make_data
 
@@ -158,4 +158,5 @@ def test_compiled_code_refuses_it_with_a_reason(data: Data) -> None:
     assert not_compiled(known.inputs, known.words) == ""
     assert not_compiled(reads.inputs, reads.words) == "the compiled core does not read the input 'degrees'"
     assert not_compiled(known.inputs, reads.words) == "the compiled core does not multiply with the operator 'incoming'"
-    assert not NativeEngine.supports(reads, training, graph)
+    members = Members(graph, [reads.model_class().for_graph(graph, reads)], [training], [0])
+    assert NativeEngine.refusal(members) == not_compiled(reads.inputs, reads.words)

@@ -312,13 +312,13 @@ def _matrices(graph: Graph, model: GloGNN) -> dict[str, SparseMatrix]:
 
 def _refusal(model: NodeModel[Any], training: TrainingConfig, graph: Graph) -> str:
     """Why one model, as it is, cannot be trained here; empty where it can."""
+    if isinstance(model, GloGNN) and (unread := not_compiled(model.config.inputs, model.config.words)):
+        return unread
     if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus):
         return f"it trains GloGNN and GloGNN++ as they are, not {type(model).__name__}"
     if absent := why_not():
         return absent
     config, hops = model.config, model.layer.hops
-    if unread := not_compiled(config.inputs, config.words):
-        return unread
     if graph.x is None and config.alpha < 1:
         return "it needs features, which this graph has not, or alpha 1"
     given = [graph.adjacency.matrix] if graph.x is None or config.alpha == 1 else [graph.adjacency.matrix, graph.x]
