@@ -12,12 +12,11 @@ import ctypes
 import math
 import mmap
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from glognn.errors import InputError
@@ -27,18 +26,18 @@ from glognn.models.base import NodeModel
 from glognn.models.configs import GloGNNConfig, ModelConfig
 from glognn.models.glognn import FEATURES, GloGNN, GloGNNPlusPlus
 from glognn.native.library import MatrixC, MemberC, ProblemC, find_library, why_not
+from glognn.native.memory import LANES, padded
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.hops import ADJACENCY, powers
 from glognn.training.config import TrainingConfig
 from glognn.training.evaluation import Evaluation
 
-MAX_CLASSES = 16
+MAX_CLASSES = LANES
 """A member's columns must fit one vector."""
 
 MAX_ENTRIES = 2**31 - 1
 """The library counts the entries of a matrix in 32 bits."""
 
-_LANES = 16
 _HUGE_PAGE = 2**21
 
 
@@ -237,9 +236,9 @@ class NativeMembers:
     def mask(self, index: int) -> Tensor:
         """Which hidden values the next step of a member keeps, (n, hidden)."""
         hidden = self._first_model.config.hidden_channels
-        padded = torch.empty(self._graph.num_nodes, _padded(hidden), dtype=torch.uint8)
-        self._library.call("mask", self._handle, index, padded.data_ptr())
-        return padded[:, :hidden].bool()
+        kept = torch.empty(self._graph.num_nodes, padded(hidden), dtype=torch.uint8)
+        self._library.call("mask", self._handle, index, kept.data_ptr())
+        return kept[:, :hidden].bool()
 
     def _start(self) -> None:
         """Hand everything to the library, which runs the forward pass."""
@@ -289,23 +288,30 @@ class _Place:
         self.panels = name.startswith("encoder.inputs.") and len(shape) == 2
         self.transposed = name.startswith("encoder.tails.") and len(shape) == 2
         stored = shape[::-1] if self.transposed else shape
-        self.padded = (*stored[:-1], _padded(stored[-1]))
+        self.padded = (*stored[:-1], padded(stored[-1]))
         self.end = start + math.prod(self.padded)
 
     def write(self, row: Tensor, value: Tensor) -> None:
-        value = value.detach().T if self.transposed else value.detach()
-        padded = F.pad(value, (0, self.padded[-1] - value.shape[-1]))
-        if self.panels:
-            padded = padded.view(len(padded), -1, _LANES).transpose(0, 1)
-        row[self.start : self.end].copy_(padded.reshape(-1))
+        """Into a row of zeros: what fills vectors stays zero."""
+        for stored, part in self._parts(row, value.detach()):
+            stored.copy_(part)
 
     def read(self, row: Tensor) -> Tensor:
+        value = torch.empty(self.shape)
+        for stored, part in self._parts(row, value):
+            part.copy_(stored)
+        return value
+
+    def _parts(self, row: Tensor, value: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Views of a row and of the parameter that lies there, part by part: nothing is copied on the way."""
         stored = row[self.start : self.end]
         if self.panels:
-            stored = stored.view(-1, self.shape[0], _LANES).transpose(0, 1).reshape(-1)
-        value = stored.view(self.padded)
-        value = value.T[: self.shape[0]] if self.transposed else value[..., : self.shape[-1]]
-        return value.clone(memory_format=torch.contiguous_format)
+            parts = torch.split(value, LANES, dim=1)
+            for panel, part in zip(stored.view(len(parts), -1, LANES), parts, strict=True):
+                yield panel[:, : part.shape[1]], part
+        else:
+            value = value.T if self.transposed else value
+            yield stored.view(self.padded)[..., : value.shape[-1]], value
 
 
 _ORDER = (
@@ -330,10 +336,6 @@ def _places(shapes: dict[str, tuple[int, ...]]) -> dict[str, _Place]:
             start = places[name].end
     assert set(places) == set(shapes)
     return places
-
-
-def _padded(count: int) -> int:
-    return (count + _LANES - 1) // _LANES * _LANES
 
 
 def _zeros(*shape: int) -> Tensor:
