@@ -1,4 +1,4 @@
-"""Predicted memory: exact in the weights, close to what torch allocates in the rest."""
+"""Predicted memory: exact in the weights and in the compiled core, close to what torch allocates in the rest."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from glognn.errors import TooLargeError
+from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
-from glognn.models.configs import MODELS, ModelConfig
+from glognn.models.base import NodeModel
+from glognn.models.configs import MODELS, GloGNNConfig, ModelConfig
+from glognn.models.glognn import GloGNN
 from glognn.models.memory import Sizes, sparse_bytes
+from glognn.native.library import find_library
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
-from glognn.training.preflight import Need
+from glognn.training.engines import Members, NativeEngine, native
+from glognn.training.preflight import Need, core_sizes, need_of, sizes_of
 from tests.conftest import make_data
+
+needs_core = pytest.mark.skipif(find_library() is None, reason="the native core is not built")
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "glognn": [{}, {"alpha": 0.0}, {"alpha": 1.0, "beta2": 0.0}, {"fusion": "output", "num_encoder_layers": 3}],
@@ -54,17 +61,8 @@ def test_the_number_of_weights_is_exact(config: ModelConfig) -> None:
     assert config.num_parameters(Sizes(50, 100, 7, 3)) == sum(each.numel() for each in model.parameters())
 
 
-@pytest.mark.parametrize("config", CASES)
-def test_the_peak_is_close_to_the_allocated(config: ModelConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights and activations of three epochs; the inputs are counted, not measured."""
-    monkeypatch.setenv("GLOGNN_NATIVE", "0")  # what compiled code allocates is not torch's
-    graph = Graph.from_data(make_data(3000, 24, 3, 12000))
-    if config.name == "polynormer":
-        config = type(config)(**config.as_dict() | {"local_epochs": 1})
-    model = config.model_class().for_graph(graph, config)
-    weights = 4 * sum(each.numel() for each in model.parameters())
-    inputs = model.prepare(graph)
-    model.prepare = lambda graph: inputs  # type: ignore[method-assign]
+def torch_peak(model: NodeModel[Any], graph: Graph) -> int:
+    """The most bytes that torch allocates at once in three epochs."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         train(model, graph, config=TrainingConfig(epochs=3, early_stopping="none", threads=1))
     now = peak = 0
@@ -72,9 +70,91 @@ def test_the_peak_is_close_to_the_allocated(config: ModelConfig, monkeypatch: py
     for event in sorted(changes, key=lambda event: event.start_ns()):
         now += event.nbytes()
         peak = max(peak, now)
+    return peak
+
+
+@pytest.mark.parametrize("config", CASES)
+def test_the_peak_is_close_to_the_allocated(config: ModelConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights and activations of three epochs by PyTorch; the inputs are counted, not measured."""
+    monkeypatch.setenv("GLOGNN_NATIVE", "0")
+    graph = Graph.from_data(make_data(3000, 24, 3, 12000))
+    if config.name == "polynormer":
+        config = type(config)(**config.as_dict() | {"local_epochs": 1})
+    model = config.model_class().for_graph(graph, config)
+    weights = 4 * sum(each.numel() for each in model.parameters())
+    inputs = model.prepare(graph)
+    model.prepare = lambda graph: inputs  # type: ignore[method-assign]
+    peak = torch_peak(model, graph)
     sizes = Sizes(graph.num_nodes, graph.adjacency.matrix.nnz, graph.num_features, graph.num_classes)
     need = Need.of(config, sizes)
     assert need.weights + need.activations == pytest.approx(peak + weights, rel=0.25)
+
+
+NATIVE: list[tuple[str, dict[str, Any]]] = [
+    ("glognn", {}),
+    ("glognn", {"alpha": 0.0, "dropout": 0.0}),
+    ("glognn", {"alpha": 1.0, "beta2": 0.0}),
+    ("glognn++", {"num_layers": 3, "num_hops": 5, "hidden_channels": 40}),
+]
+
+
+@needs_core
+@pytest.mark.parametrize(("name", "settings"), NATIVE)
+def test_the_default_engine_allocates_what_is_predicted(
+    name: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What torch allocates and what the compiled core counts, in three epochs; the inputs are counted."""
+    core = find_library()
+    assert core is not None
+    graph = Graph.from_data(make_data(3000, 24, 3, 12000), GraphConfig(self_loops="remove"))
+    config = MODELS[name](**settings)
+    assert isinstance(config, GloGNNConfig)
+    model = config.model_class().for_graph(graph, config)
+    assert isinstance(model, GloGNN)
+    matrices = native._matrices(graph, model)
+    monkeypatch.setattr(native, "_matrices", lambda graph, model: matrices)
+    weights = 4 * sum(each.numel() for each in model.parameters())
+    before, _ = core.memory()
+    peak = torch_peak(model, graph)
+    held = core.memory()[1] - before
+    assert held == core_sizes(config, sizes_of(graph)).core_bytes()
+    need = need_of(config, graph, TrainingConfig(threads=1))
+    assert need.weights + need.activations == pytest.approx(peak + held + weights, rel=0.02)
+    made = {id(csr): csr for name in matrices for csr in (matrices[name].csr, matrices[name].csr_transposed)}
+    parts = [part for csr in made.values() for part in (csr.crow_indices(), csr.col_indices(), csr.values())]
+    lent = graph.x.nbytes if isinstance(graph.x, torch.Tensor) and config.alpha < 1 else 0
+    assert need.inputs == lent + sum(part.nbytes for part in parts)
+
+
+@needs_core
+@pytest.mark.parametrize("members", [1, 3, 11])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("classes", [2, 5, 9])
+def test_the_core_counts_what_is_predicted_for_many(members: int, threads: int, classes: int) -> None:
+    """To the byte, with inputs that are cut into blocks and memory in huge pages."""
+    core = find_library()
+    assert core is not None
+    graph = Graph.from_data(make_data(2000, 40, classes, 60_000), GraphConfig(self_loops="remove"))
+    config = MODELS["glognn++"](hidden_channels=64)
+    assert isinstance(config, GloGNNConfig)
+    models = [config.model_class().for_graph(graph, config) for _ in range(members)]
+    before, _ = core.memory()
+    made = NativeEngine(Members(graph, models, [TrainingConfig()] * members, [0] * members), threads=threads)
+    sizes = core_sizes(config, sizes_of(graph), members=members, threads=threads)
+    assert core.memory()[0] - before == sizes.core_bytes()
+    assert made.snapshot()["weights"].shape[1] == sizes.parameters
+
+
+@needs_core
+def test_dense_features_are_predicted_as_they_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four bytes of a value as it is given, and eight each in a sparse form and its transpose."""
+    graph = Graph.from_data(make_data(500, 300, 3, 1000))
+    config, training = MODELS["glognn"](), TrainingConfig(threads=1)
+    by_core = need_of(config, graph, training)
+    monkeypatch.setenv("GLOGNN_NATIVE", "0")
+    by_torch = need_of(config, graph, training)
+    assert by_core.inputs - by_torch.inputs == 16 * 500 * 300 + 4 * (500 + 300 + 2)
+    assert by_core.preparation == 32 * 500 * 300
 
 
 def test_sparse_inputs_are_what_they_take() -> None:

@@ -207,8 +207,9 @@ def test_whether_a_run_alone_is_captured_depends_on_the_run_alone(monkeypatch: p
         model = build(graph, MODELS[name], {}, 0)
         placed = SimpleNamespace(**vars(graph) | {"y": SimpleNamespace(device=torch.device(device))})
         monkeypatch.setattr("glognn.training.preflight.sizes_of", lambda _: sizes_of(graph))
-        return CapturedEngine.refusal(Members(placed, [model], [TrainingConfig(metric=metric)], [0]))
+        return CapturedEngine.refusal(Members(placed, [model], [TrainingConfig(device="cuda", metric=metric)], [0]))
 
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr("glognn.training.preflight.free_memory", lambda device: 0)
     assert not refusal("glognn")
     assert refusal("glognn", device="cpu") == "it needs a GPU"

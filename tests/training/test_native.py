@@ -332,7 +332,7 @@ def test_only_glognn_as_it_is_is_taken() -> None:
     assert refusal(make_model(graph, coefficient="exact"), TRAINING, graph) == ""
     config = find_model("mlp")()
     other = config.model_class().for_graph(graph, config)
-    assert refusal(other, TRAINING, graph).endswith("trains GloGNN and GloGNN++ as they are, not MLP")
+    assert refusal(other, TRAINING, graph).endswith("trains GloGNN and GloGNN++, not MLP")
 
     class Derived(GloGNN):
         pass

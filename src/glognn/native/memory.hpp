@@ -24,10 +24,9 @@ std::atomic<int64_t> held_bytes{0}, peak_bytes{0};
 
 inline size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// `bytes` is a multiple of the boundary.
 inline void* take(size_t bytes, size_t boundary) {
     may_fail(ALLOCATION);
-    void* found = std::aligned_alloc(boundary, bytes);
+    void* found = std::aligned_alloc(boundary, rounded(bytes, boundary));
     if (!found) throw std::bad_alloc();
     const int64_t held = held_bytes += static_cast<int64_t>(bytes);
     int64_t peak = peak_bytes;
@@ -45,8 +44,8 @@ template <class T> struct Counted {
     using value_type = T;
     Counted() = default;
     template <class S> Counted(const Counted<S>&) {}
-    T* allocate(size_t count) { return static_cast<T*>(take(rounded(count * sizeof(T), LINE), LINE)); }
-    void deallocate(T* memory, size_t count) { give_back(memory, rounded(count * sizeof(T), LINE)); }
+    T* allocate(size_t count) { return static_cast<T*>(take(count * sizeof(T), LINE)); }
+    void deallocate(T* memory, size_t count) { give_back(memory, count * sizeof(T)); }
     template <class S> bool operator==(const Counted<S>&) const { return true; }
     template <class S> bool operator!=(const Counted<S>&) const { return false; }
 };

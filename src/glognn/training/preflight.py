@@ -14,7 +14,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from glognn.errors import MemoryExhaustedError, TooLargeError
-from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes
+from glognn.models.configs import GloGNNConfig, GloGNNPlusPlusConfig
+from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, sparse_bytes
+from glognn.native.memory import CoreSizes
 
 if TYPE_CHECKING:
     import torch
@@ -27,6 +29,10 @@ SWITCH = "GLOGNN_MEMORY_CHECK"
 _GIB = 2**30
 _SYSTEM = Path("/")
 _EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
+_SETS_BYTES = 25
+"""Of a node in the sets of a member's split: two indices and a label in 64 bits, and a mask."""
+_SPARSER_BYTES = 32
+"""Of a dense value while it becomes a sparse one, measured; 16 stay."""
 _MATTERING = ("hidden_channels", "num_layers", "num_rounds", "num_hops", "heads", "num_rings")
 """Settings that decide how much is needed, where a model has them."""
 BATCH_BYTES = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
@@ -74,6 +80,59 @@ class Need:
             preparation=model.preparation_bytes(sizes),
         )
 
+    @classmethod
+    def native(cls, model: GloGNNConfig, sizes: Sizes, *, members: int = 1, threads: int = 1) -> Need:
+        """Of models that compiled code trains: weights in whole vectors, no gradients, dense features as sparse ones.
+
+        A member's weights are there in its model, and four times in the core's form: with two moments and the best.
+        When it ends they are copied once more.
+        """
+        core = core_sizes(model, sizes, members=members, threads=threads)
+        dense = model.alpha < 1 and sizes.feature_entries is None
+        sets = sizes.classes * VALUE_BYTES + _SETS_BYTES
+        return cls(
+            weights=VALUE_BYTES * ((members + 1) * model.num_parameters(sizes) + 4 * members * core.parameters),
+            activations=core.core_bytes() + members * sizes.nodes * sets,
+            inputs=model.input_bytes(sizes)
+            + (sparse_bytes(sizes.nodes, sizes.features, sizes.feature_values) if dense else 0),
+            preparation=max(model.preparation_bytes(sizes), dense * _SPARSER_BYTES * sizes.feature_values),
+        )
+
+
+def core_sizes(model: GloGNNConfig, sizes: Sizes, *, members: int = 1, threads: int = 1) -> CoreSizes:
+    """GloGNN on a graph, as the compiled core's memory depends on it."""
+    inputs = {}
+    if model.alpha < 1:
+        inputs["features"] = (sizes.features, sizes.feature_values)
+    if model.alpha > 0:
+        inputs["adjacency"] = (sizes.nodes, sizes.entries if model.normalization == "none" else sizes.looped)
+    return CoreSizes(
+        nodes=sizes.nodes,
+        classes=sizes.classes,
+        hidden=model.hidden_channels,
+        layers=model.num_layers,
+        hops=model.num_hops if model.beta2 > 0 else 0,
+        members=members,
+        threads=threads,
+        dropping=model.dropout > 0,
+        scaled=isinstance(model, GloGNNPlusPlusConfig),
+        inputs=inputs,
+    )
+
+
+def need_of(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> Need:
+    """What training models with these settings takes, by the engine that does it."""
+    import torch
+
+    from glognn.training.devices import DTYPES, resolve_device
+    from glognn.training.engines.native import refusal_of_settings
+
+    sizes = sizes_of(graph)
+    compiled = training.engine in ("auto", "native") and resolve_device(training.device).type == "cpu"
+    if compiled and isinstance(model, GloGNNConfig) and not refusal_of_settings(model, training, graph):
+        return Need.native(model, sizes, members=members, threads=training.threads or torch.get_num_threads())
+    return Need.of(model, sizes, members=members, value_bytes=DTYPES[training.dtype].itemsize)
+
 
 def sizes_of(graph: Graph) -> Sizes:
     """A graph as far as memory depends on it."""
@@ -95,10 +154,10 @@ def check_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, mem
     """Refuse a training that cannot fit, with the numbers and with what to change."""
     if os.environ.get(SWITCH) == "0":
         return
-    from glognn.training.devices import DTYPES, resolve_device
+    from glognn.training.devices import resolve_device
 
     device = resolve_device(training.device)
-    need = Need.of(model, sizes_of(graph), members=members, value_bytes=DTYPES[training.dtype].itemsize)
+    need = need_of(model, graph, training, members)
     for what, size, place in (
         ("preparing the graph", need.preparation, "cpu"),
         ("training", need.training, device.type),
@@ -124,9 +183,7 @@ def members_at_once(model: ModelConfig, graph: Graph, training: TrainingConfig) 
 
 def members_within(budget: int, model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
     """How many fit so many bytes; at least 1."""
-    from glognn.training.devices import DTYPES
-
-    two = Need.of(model, sizes_of(graph), members=2, value_bytes=DTYPES[training.dtype].itemsize)
+    two = need_of(model, graph, training, members=2)
     return max(1, 2 * (budget - two.inputs) // (two.weights + two.activations))
 
 
@@ -139,10 +196,10 @@ def within_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, me
     except (MemoryError, RuntimeError) as error:
         if not ran_out(error):
             raise
-        from glognn.training.devices import DTYPES, resolve_device
+        from glognn.training.devices import resolve_device
 
         place = resolve_device(training.device).type
-        need = Need.of(model, sizes_of(graph), members=members, value_bytes=DTYPES[training.dtype].itemsize)
+        need = need_of(model, graph, training, members)
         raise MemoryExhaustedError(
             f"Memory ran out {_where(place)} in training {_title(model, members)}, which takes about "
             f"{_gib(need.training)}{_parts(need)}. {_advice(model, members, place)} The last checkpoint is kept."

@@ -12,34 +12,33 @@ import ctypes
 import math
 import mmap
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GloGNNConfig
+from glognn.models.configs import GloGNNConfig, ModelConfig
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.native.library import MatrixC, MemberC, ProblemC, find_library, why_not
+from glognn.native.memory import LANES, padded
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, not_compiled, powers
 from glognn.training.config import TrainingConfig
 from glognn.training.engines.base import Engine, Members
 from glognn.training.evaluation import Evaluation
 
-MAX_CLASSES = 16
+MAX_CLASSES = LANES
 """A member's columns must fit one vector."""
 
 MAX_ENTRIES = 2**31 - 1
 """The library counts the entries of a matrix in 32 bits."""
 
-_LANES = 16
 _HUGE_PAGE = 2**21
 
 
@@ -167,9 +166,9 @@ class NativeEngine(Engine):
     def mask(self, index: int) -> Tensor:
         """Which hidden values the next step of a member keeps, (n, hidden)."""
         hidden = self._first_model.config.hidden_channels
-        padded = torch.empty(self._graph.num_nodes, _padded(hidden), dtype=torch.uint8)
-        self._library.call("mask", self._handle, index, padded.data_ptr())
-        return padded[:, :hidden].bool()
+        kept = torch.empty(self._graph.num_nodes, padded(hidden), dtype=torch.uint8)
+        self._library.call("mask", self._handle, index, kept.data_ptr())
+        return kept[:, :hidden].bool()
 
     def _start(self) -> None:
         """Hand everything to the library, which runs the forward pass."""
@@ -219,23 +218,30 @@ class _Place:
         self.panels = name.startswith("encoder.inputs.") and len(shape) == 2
         self.transposed = name.startswith("encoder.tails.") and len(shape) == 2
         stored = shape[::-1] if self.transposed else shape
-        self.padded = (*stored[:-1], _padded(stored[-1]))
+        self.padded = (*stored[:-1], padded(stored[-1]))
         self.end = start + math.prod(self.padded)
 
     def write(self, row: Tensor, value: Tensor) -> None:
-        value = value.detach().T if self.transposed else value.detach()
-        padded = F.pad(value, (0, self.padded[-1] - value.shape[-1]))
-        if self.panels:
-            padded = padded.view(len(padded), -1, _LANES).transpose(0, 1)
-        row[self.start : self.end].copy_(padded.reshape(-1))
+        """Into a row of zeros: what fills vectors stays zero."""
+        for stored, part in self._parts(row, value.detach()):
+            stored.copy_(part)
 
     def read(self, row: Tensor) -> Tensor:
+        value = torch.empty(self.shape)
+        for stored, part in self._parts(row, value):
+            part.copy_(stored)
+        return value
+
+    def _parts(self, row: Tensor, value: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Views of a row and of the parameter that lies there, part by part: nothing is copied on the way."""
         stored = row[self.start : self.end]
         if self.panels:
-            stored = stored.view(-1, self.shape[0], _LANES).transpose(0, 1).reshape(-1)
-        value = stored.view(self.padded)
-        value = value.T[: self.shape[0]] if self.transposed else value[..., : self.shape[-1]]
-        return value.clone(memory_format=torch.contiguous_format)
+            parts = torch.split(value, LANES, dim=1)
+            for panel, part in zip(stored.view(len(parts), -1, LANES), parts, strict=True):
+                yield panel[:, : part.shape[1]], part
+        else:
+            value = value.T if self.transposed else value
+            yield stored.view(self.padded)[..., : value.shape[-1]], value
 
 
 _READ = [name for name, each in INPUTS.items() if each.compiled]
@@ -259,10 +265,6 @@ def _places(shapes: dict[str, tuple[int, ...]]) -> dict[str, _Place]:
             start = places[name].end
     assert set(places) == set(shapes)
     return places
-
-
-def _padded(count: int) -> int:
-    return (count + _LANES - 1) // _LANES * _LANES
 
 
 def _zeros(*shape: int) -> Tensor:
@@ -310,21 +312,19 @@ def _matrices(graph: Graph, model: GloGNN) -> dict[str, SparseMatrix]:
     return {ADJACENCY: OPERATORS[ADJACENCY].make(graph, config.normalization), **inputs}
 
 
-def _refusal(model: NodeModel[Any], training: TrainingConfig, graph: Graph) -> str:
-    """Why one model, as it is, cannot be trained here; empty where it can."""
-    if isinstance(model, GloGNN) and (unread := not_compiled(model.config.inputs, model.config.words)):
+def refusal_of_settings(model: ModelConfig, training: TrainingConfig, graph: Graph) -> str:
+    """Why no model with these settings can be trained here; empty where one can."""
+    if not isinstance(model, GloGNNConfig):
+        return f"it trains GloGNN and GloGNN++, not {model.title}"
+    if unread := not_compiled(model.inputs, model.words):
         return unread
-    if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus):
-        return f"it trains GloGNN and GloGNN++ as they are, not {type(model).__name__}"
     if absent := why_not():
         return absent
-    config, hops = model.config, model.layer.hops
-    if graph.x is None and config.alpha < 1:
-        return "it needs features, which this graph has not, or alpha 1"
-    given = [graph.adjacency.matrix] if graph.x is None or config.alpha == 1 else [graph.adjacency.matrix, graph.x]
+    given = [graph.adjacency.matrix] if graph.x is None or model.alpha == 1 else [graph.adjacency.matrix, graph.x]
     reasons = (
-        (config.num_encoder_layers != 2, f"2 encoder layers, not {config.num_encoder_layers}"),
-        (config.fusion != "hidden", f"fusion 'hidden', not '{config.fusion}'"),
+        (graph.x is None and model.alpha < 1, "features, which this graph has not, or alpha 1"),
+        (model.num_encoder_layers != 2, f"2 encoder layers, not {model.num_encoder_layers}"),
+        (model.fusion != "hidden", f"fusion 'hidden', not '{model.fusion}'"),
         (not 2 <= graph.num_classes <= MAX_CLASSES, f"2 to {MAX_CLASSES} classes, not {graph.num_classes}"),
         (training.class_weight != "none", f"class_weight 'none', not '{training.class_weight}'"),
         (training.dtype != "float32", f"float32, not {training.dtype}"),
@@ -333,15 +333,27 @@ def _refusal(model: NodeModel[Any], training: TrainingConfig, graph: Graph) -> s
         (any(matrix.device.type != "cpu" for matrix in given), "a CPU, where this graph is not"),
         *(
             (count > MAX_ENTRIES, f"at most {MAX_ENTRIES:,} entries of the {name}, not {count:,}")
-            for name, count in _most_entries(config, graph).items()
+            for name, count in _most_entries(model, graph).items()
         ),
+    )
+    return next((f"it needs {text}" for refused, text in reasons if refused), "")
+
+
+def _refusal(model: NodeModel[Any], training: TrainingConfig, graph: Graph) -> str:
+    """Why one model, as it is, cannot be trained here; empty where it can."""
+    if refusal := refusal_of_settings(model.config, training, graph):
+        return refusal
+    if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus):
+        return f"it trains GloGNN and GloGNN++ as they are, not {type(model).__name__}"
+    hops = model.layer.hops
+    reasons = (
         (not set(model.state_dict()) <= set(_ORDER), "weights of the usual names"),
         (not all(parameter.requires_grad for parameter in model.parameters()), "weights of which none is frozen"),
         (
             any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()),
             "a model without hooks",
         ),
-        (hops is not None and hops.words != powers(config.num_hops), "the usual hops"),
+        (hops is not None and hops.words != powers(model.config.num_hops), "the usual hops"),
     )
     return next((f"it needs {text}" for refused, text in reasons if refused), "")
 

@@ -1,0 +1,108 @@
+"""What the compiled core holds for its values, from sizes alone: to the byte what it counts itself. Imports no torch.
+
+The constants are those of ``engine.hpp``, ``small.hpp`` and ``memory.hpp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+LANES = 16
+_FLOAT, _DOUBLE, _INDEX, _BITS = 4, 8, 4, 2
+_PAGE, _HUGE_PAGE = 2**12, 2**21
+_SQUARE = LANES * LANES * _DOUBLE
+_SMALL = 5 * LANES * LANES * _FLOAT + LANES * _SQUARE
+_CACHE_BYTES = 384 * 2**10
+_TOGETHER = 4
+_GROUP_VECTORS = 2
+_WORTH_CUTTING = 6
+
+
+@dataclass(frozen=True)
+class CoreSizes:
+    """Members as far as the core's memory depends on them.
+
+    Args:
+        nodes: Number of nodes, n.
+        classes: Number of classes, c.
+        hidden: Width of the encoder.
+        layers: Closed-form layers.
+        hops: Hops; 0 where beta2 is 0.
+        members: How many train together.
+        threads: CPU threads.
+        dropping: Whether they have dropout.
+        scaled: Whether they have a weight for each class (GloGNN++).
+        inputs: Columns and entries of each matrix that the encoder reads, n rows each.
+    """
+
+    nodes: int
+    classes: int
+    hidden: int
+    layers: int
+    hops: int
+    members: int = 1
+    threads: int = 1
+    dropping: bool = True
+    scaled: bool = False
+    inputs: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def stride(self) -> int:
+        return padded(self.hidden)
+
+    @property
+    def parameters(self) -> int:
+        """Values of a member's weights as they are stored, with what fills vectors."""
+        columns = sum(columns for columns, _ in self.inputs.values())
+        dense = columns + self.classes + len(self.inputs)
+        return dense * self.stride + LANES + padded(self.hops) + (LANES if self.scaled else 0)
+
+    def core_bytes(self) -> int:
+        """Everything but the arrays that the caller lends."""
+        slots = LANES // self.classes
+        most = _GROUP_VECTORS * slots
+        most = max(most // 2, 1) if self.dropping else most
+        most = min(most, -(-self.members // self.threads))
+        groups = [min(most, self.members - first) for first in range(0, self.members, most)]
+        vectors = [-(-count * (1 + self.dropping) // slots) for count in groups]
+        training = [-(-count // slots) for count in groups]
+        total = self.members * _buffer(self.nodes * self.stride)
+        total += self.members * self.dropping * self.nodes * (self.stride // LANES) * _BITS
+        for each, trained in zip(vectors, training, strict=True):
+            row = each * LANES
+            total += (self.layers + 1) * _buffer(self.nodes * row)
+            total += self.layers * (_buffer(self.nodes * row if self.hops else 0) + each * _SMALL)
+            total += 4 * _buffer(row) + _buffer(row * self.hops) + 2 * self.nodes * trained * _BITS
+        cut = [self._blocks(*matrix) for matrix in self._matrices()]
+        partial = sum(columns for columns, _ in self.inputs.values()) if any(cut[1::2]) else 0
+        scratch = 6 * _buffer(self.nodes * max(vectors) * LANES)
+        scratch += _buffer(self.classes * self.stride) + _buffer(self.stride) + _buffer(partial * _TOGETHER * LANES)
+        sums = (self.hops * LANES + slots * self.classes) * max(training) + most * self.hops
+        return total + sum(cut) + self.threads * (scratch + 2 * most * _SQUARE + sums * _DOUBLE)
+
+    def _matrices(self) -> list[tuple[int, int, int]]:
+        """Rows, columns and entries of each input and of its transpose."""
+        shapes = [(self.nodes, columns, entries) for columns, entries in self.inputs.values()]
+        return [
+            each for rows, columns, entries in shapes for each in ((rows, columns, entries), (columns, rows, entries))
+        ]
+
+    def _blocks(self, rows: int, columns: int, entries: int) -> int:
+        """Bytes of a matrix cut into blocks of columns; 0 where it is used as it is."""
+        row_bytes = min(self.stride // LANES, _TOGETHER) * LANES * _FLOAT
+        count = -(-columns // max(_CACHE_BYTES // row_bytes, 1))
+        if count <= 1 or entries < _WORTH_CUTTING * rows * count:
+            return 0
+        return count * (rows + 1) * _INDEX + entries * (_INDEX + _FLOAT)
+
+
+def padded(count: int) -> int:
+    """Values that fill whole vectors."""
+    return -(-count // LANES) * LANES
+
+
+def _buffer(count: int) -> int:
+    size = count * _FLOAT
+    page = _PAGE if size < _HUGE_PAGE else _HUGE_PAGE
+    return -(-size // page) * page + (page if page == _PAGE else 0)
