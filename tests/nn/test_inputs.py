@@ -57,8 +57,8 @@ class DegreesConfig(GloGNNConfig):
     name = "glognn-with-degrees"
     implementation = "tests.nn.test_inputs:WithDegrees"
 
-    def input_weights(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
-        return super().input_weights(numbers) | {DEGREES: 0.5}
+    def input_weights(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return super().input_weights(values) | {DEGREES: 0.5}
 
     @property
     def words(self) -> list[Word]:
@@ -97,7 +97,7 @@ def test_the_model_reads_it(data: Data) -> None:
     torch.testing.assert_close(model.layer.hops(inputs.operators, Q), first * A @ Q + second * A.T @ A @ Q)
     without = WithDegrees.for_graph(graph, DegreesConfig(alpha=0.0))
     assert list(without.encoder.inputs) == ["features", DEGREES]
-    without.use_numbers({"alpha": torch.tensor(0.0), "beta1": 1.0, "beta2": 1.0, "gamma": 0.5, "dropout": 0.5})
+    without.use_settings({"alpha": torch.tensor(0.0), "beta1": 1.0, "beta2": 1.0, "gamma": 0.5, "dropout": 0.5})
     assert list(without.encoder.weights) == ["features", DEGREES]
 
 

@@ -58,7 +58,7 @@ def complete(config: type[ModelConfig], settings: dict[str, Any], dropout: float
     The numbers in which members may differ are each member's own.
     """
     values = config().as_dict() | {name: dropout for name in config.names() if name.endswith("dropout")}
-    own = {name: values[name] * (1 - 0.1 * member) for name in (*config.numbers, *STARTING.get(config.name, ()))}
+    own = {name: values[name] * (1 - 0.1 * member) for name in (*config.varying, *STARTING.get(config.name, ()))}
     small = {"hidden_channels": 8} | {name: value for name, value in PHASES.items() if name in config.names()}
     return values | small | settings | own
 
@@ -184,7 +184,7 @@ def test_numbers_are_no_part_of_the_shape(name: str, first: dict[str, Any], seco
 
 @pytest.mark.parametrize("config", [pytest.param(config, id=name) for name, config in MODELS.items()])
 def test_every_share_of_dropout_is_a_number(config: type[ModelConfig]) -> None:
-    assert {name for name in config.names() if name.endswith("dropout")} <= set(config.numbers)
+    assert {name for name in config.names() if name.endswith("dropout")} <= set(config.varying)
 
 
 @pytest.mark.parametrize("config", [pytest.param(config, id=name) for name, config in MODELS.items()])

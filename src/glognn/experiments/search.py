@@ -283,7 +283,7 @@ def take_trials(
 def _shape_settings(search: Search) -> list[str]:
     """The searched settings that models trained together must have in common."""
     config = search.config({})
-    own = (*config.model.numbers, "optimizer", "learning_rate", "weight_decay", "epochs", "early_stopping", "patience")
+    own = (*config.model.varying, "optimizer", "learning_rate", "weight_decay", "epochs", "early_stopping", "patience")
     return [parameter.name for parameter in search.whole_space().parameters if parameter.name not in own]
 
 

@@ -87,8 +87,8 @@ class ACMGCN(NodeModel[ACMGCNInputs]):
         self.layers = nn.ModuleList(ChannelMixing(a, b) for a, b in pairwise(widths))
         self.dropout = self.config.dropout
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.dropout = numbers["dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.dropout = values["dropout"]
 
     def reset_parameters(self) -> None:
         for layer in self.layers.children():

@@ -108,8 +108,8 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
         """Whether the model computes the same in training as in evaluation, so that one pass serves both."""
         return getattr(self.config, "dropout", 0.0) == 0
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        """Compute with these values of the settings that ``config_class.numbers`` names.
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        """Compute with these values of the settings that ``config_class.varying`` names.
 
         When several models are trained together the values are tensors, one number for each model, and the layer must
         not branch on them.

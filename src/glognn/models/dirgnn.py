@@ -122,10 +122,10 @@ class DirGNN(NodeModel[DirGNNInputs]):
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.network.dropout = numbers["dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.network.dropout = values["dropout"]
         for conv in self.network.convs:
-            conv.alpha = numbers["outgoing_weight"]
+            conv.alpha = values["outgoing_weight"]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()

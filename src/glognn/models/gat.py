@@ -79,12 +79,12 @@ class GAT(NodeModel[GATInputs]):
     def deterministic(self) -> bool:
         return super().deterministic and self.config.in_dropout == 0
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+    def use_settings(self, values: Mapping[str, Any]) -> None:
         if self.config.in_dropout > 0:
-            self.in_dropout = numbers["in_dropout"]
-        self.network.dropout.p = numbers["dropout"]
+            self.in_dropout = values["in_dropout"]
+        self.network.dropout.p = values["dropout"]
         for conv in self.network.convs:
-            conv.dropout = numbers["dropout"]
+            conv.dropout = values["dropout"]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()

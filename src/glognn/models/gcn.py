@@ -52,8 +52,8 @@ class GCN(NodeModel[GCNInputs]):
         sizes = (in_channels, self.config.hidden_channels, self.config.num_layers, out_channels)
         self.network = build(lambda: _Network(*sizes, dropout=self.config.dropout))
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.network.dropout.p = numbers["dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.network.dropout.p = values["dropout"]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()

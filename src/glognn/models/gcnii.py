@@ -96,14 +96,14 @@ class GCNII(NodeModel[GCNIIInputs]):
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+    def use_settings(self, values: Mapping[str, Any]) -> None:
         network = self.network
         if self.config.in_dropout > 0:
-            network.in_dropout = numbers["in_dropout"]
-        network.dropout = numbers["dropout"]
+            network.in_dropout = values["in_dropout"]
+        network.dropout = values["dropout"]
         for layer, conv in enumerate(network.convs, start=1):
-            conv.alpha = numbers["residual_weight"]
-            conv.beta = torch.log(torch.as_tensor(numbers["theta"]) / layer + 1)
+            conv.alpha = values["residual_weight"]
+            conv.beta = torch.log(torch.as_tensor(values["theta"]) / layer + 1)
 
     @property
     def deterministic(self) -> bool:

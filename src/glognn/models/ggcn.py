@@ -101,11 +101,11 @@ class GGCN(NodeModel[GGCNInputs]):
         self.maps = nn.ModuleList(Linear(width, width) for _ in range(depth - 2))
         self.maps.append(Linear(width, out_channels))
         self.sums = nn.ModuleList(SignedSum() for _ in range(depth))
-        self.use_numbers({name: getattr(self.config, name) for name in self.config.numbers})
+        self.use_settings({name: getattr(self.config, name) for name in self.config.varying})
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+    def use_settings(self, values: Mapping[str, Any]) -> None:
         self.dropout, self.decay_rate, self.decay_exponent = (
-            numbers[name] for name in ("dropout", "decay_rate", "decay_exponent")
+            values[name] for name in ("dropout", "decay_rate", "decay_exponent")
         )
 
     def reset_parameters(self) -> None:

@@ -89,12 +89,12 @@ class GloGNN(NodeModel[GloGNNInputs]):
     def _coefficient(self) -> str:
         return "plain"
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+    def use_settings(self, values: Mapping[str, Any]) -> None:
         if len(self.encoder.weights) > 1:
-            weights = self.config.input_weights(numbers)
+            weights = self.config.input_weights(values)
             self.encoder.weights = {name: weights[name] for name in self.encoder.weights}
-        self.encoder.dropout = numbers["dropout"]
-        self.layer.use_numbers(numbers["beta1"], numbers["beta2"], numbers["gamma"])
+        self.encoder.dropout = values["dropout"]
+        self.layer.use_settings(values["beta1"], values["beta2"], values["gamma"])
 
     def reset_parameters(self) -> None:
         self.encoder.reset_parameters()

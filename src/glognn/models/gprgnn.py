@@ -58,8 +58,8 @@ class GPRGNN(NodeModel[GPRGNNInputs]):
         self.propagation_dropout = self.config.propagation_dropout
         self._reset_hops()
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.dropout, self.propagation_dropout = numbers["dropout"], numbers["propagation_dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.dropout, self.propagation_dropout = values["dropout"], values["propagation_dropout"]
 
     def reset_parameters(self) -> None:
         self.hidden.reset_parameters()

@@ -59,8 +59,8 @@ class H2GCN(NodeModel[H2GCNInputs]):
         self.dropout = self.config.dropout
         self.reset_parameters()
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.dropout = numbers["dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.dropout = values["dropout"]
 
     def reset_parameters(self) -> None:
         glorot_(self.embedding)

@@ -88,9 +88,9 @@ class LINKX(NodeModel[LINKXInputs]):
         """Never: batch normalisation differs between training and evaluation."""
         return False
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+    def use_settings(self, values: Mapping[str, Any]) -> None:
         mlp = self.network.final_mlp
-        mlp.dropout = [numbers["dropout"]] * (len(mlp.dropout) - 1) + [0.0]
+        mlp.dropout = [values["dropout"]] * (len(mlp.dropout) - 1) + [0.0]
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()

@@ -92,8 +92,8 @@ class MixHop(NodeModel[MixHopInputs]):
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.network.dropout = numbers["dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.network.dropout = values["dropout"]
 
     @property
     def deterministic(self) -> bool:

@@ -46,8 +46,8 @@ class MLP(NodeModel[Matrix]):
             dropout=self.config.dropout,
         )
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.encoder.dropout = numbers["dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.encoder.dropout = values["dropout"]
 
     def reset_parameters(self) -> None:
         self.encoder.reset_parameters()

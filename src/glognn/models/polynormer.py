@@ -119,13 +119,13 @@ class Polynormer(NodeModel[PolynormerInputs]):
         self.everywhere = False
         self.network = build(lambda: _Network(in_channels, out_channels, self.config))
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+    def use_settings(self, values: Mapping[str, Any]) -> None:
         network = self.network
         if self.config.in_dropout > 0:
-            network.in_drop = numbers["in_dropout"]
-        network.beta, network.dropout = numbers["beta"], numbers["dropout"]
+            network.in_drop = values["in_dropout"]
+        network.beta, network.dropout = values["beta"], values["dropout"]
         for attention in network.global_attn:
-            attention.beta, attention.dropout.p = numbers["beta"], numbers["global_dropout"]
+            attention.beta, attention.dropout.p = values["beta"], values["global_dropout"]
 
     @property
     def deterministic(self) -> bool:

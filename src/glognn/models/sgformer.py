@@ -112,10 +112,10 @@ class SGFormer(NodeModel[SGFormerInputs]):
         }
         self.network = build(lambda: _Network(in_channels, config.hidden_channels, out_channels, **parts))
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
+    def use_settings(self, values: Mapping[str, Any]) -> None:
         network = self.network
-        network.graph_weight = numbers["graph_weight"]
-        network.graph_conv.dropout, network.trans_conv.dropout = numbers["dropout"], numbers["attention_dropout"]
+        network.graph_weight = values["graph_weight"]
+        network.graph_conv.dropout, network.trans_conv.dropout = values["dropout"], values["attention_dropout"]
 
     @property
     def deterministic(self) -> bool:

@@ -112,8 +112,8 @@ class WRGAT(NodeModel[WRGATInputs]):
         self.layers = nn.ModuleList(RelationalAttention(a, b, relations) for a, b in pairwise(widths))
         self.dropout = self.config.dropout
 
-    def use_numbers(self, numbers: Mapping[str, Any]) -> None:
-        self.dropout = numbers["dropout"]
+    def use_settings(self, values: Mapping[str, Any]) -> None:
+        self.dropout = values["dropout"]
 
     def reset_parameters(self) -> None:
         for layer in self.layers.children():

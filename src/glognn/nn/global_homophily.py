@@ -101,7 +101,7 @@ class GlobalHomophily(nn.Module):
         self._adjacency = AdjacencyCache()
         self.reset_parameters()
 
-    def use_numbers(self, beta1: float | Tensor, beta2: float | Tensor, gamma: float | Tensor) -> None:
+    def use_settings(self, beta1: float | Tensor, beta2: float | Tensor, gamma: float | Tensor) -> None:
         """Other weights of the objective, perhaps tensors with one for each of several models trained together.
 
         A solve that fails then gives nan, instead of an error that would end the others too.

@@ -64,8 +64,8 @@ class ModelConfig(Settings):
     summary: ClassVar[str]
     paper: ClassVar[str]
     implementation: ClassVar[str]
-    numbers: ClassVar[tuple[str, ...]] = ()
-    """Settings in which models that are trained together may differ; the model then implements ``use_numbers``."""
+    varying: ClassVar[tuple[str, ...]] = ()
+    """Settings in which models that are trained together may differ; the model then implements ``use_settings``."""
     search: ClassVar[SearchedSettings]
     """What is searched of the model, its training and its graph: each setting :func:`between` or :func:`one_of`."""
     held: ClassVar[Mapping[str, Any]] = {}
@@ -77,7 +77,7 @@ class ModelConfig(Settings):
 
     def shape(self) -> tuple[object, ...]:
         """Equal for models that can be trained together: the settings that are no mere numbers in a formula."""
-        return tuple(value for name, value in self.as_dict().items() if name not in self.numbers)
+        return tuple(value for name, value in self.as_dict().items() if name not in self.varying)
 
     def check_graph(self, *, has_features: bool) -> None:
         """Refuse a graph that lacks what the model is set to read."""

@@ -53,7 +53,7 @@ class GloGNNConfig(LayerConfig, ModelConfig):
     summary = "Every node as a signed combination of all nodes, in closed form"
     paper = "Li et al., ICML 2022"
     implementation = "glognn.models.glognn:GloGNN"
-    numbers = ("alpha", "beta1", "beta2", "gamma", "dropout")
+    varying = ("alpha", "beta1", "beta2", "gamma", "dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "alpha": between(0.0, 1.0, step=0.1),  # both ends matter: there features or adjacency are left out entirely
@@ -98,9 +98,9 @@ class GloGNNConfig(LayerConfig, ModelConfig):
     )
     dropout: float = dropout_setting()
 
-    def input_weights(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
-        """Weights of the encoder's inputs, from values of ``numbers``."""
-        return {FEATURES: 1 - numbers["alpha"], ADJACENCY: numbers["alpha"]}
+    def input_weights(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Weights of the encoder's inputs, from values of ``varying``."""
+        return {FEATURES: 1 - values["alpha"], ADJACENCY: values["alpha"]}
 
     @property
     def inputs(self) -> dict[str, float]:

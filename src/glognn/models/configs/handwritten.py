@@ -26,7 +26,7 @@ class MLPConfig(ModelConfig):
     summary = "A network on the features alone: what the graph must beat"
     paper = "Rosenblatt, 1958; Rumelhart et al., 1986"
     implementation = "glognn.models.mlp:MLP"
-    numbers = ("dropout",)
+    varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 3), "hidden_channels": WIDTHS}
 
     num_layers: int = integer(2, "Linear maps from the features to the classes.", low=1, high=64)
@@ -46,7 +46,7 @@ class H2GCNConfig(ModelConfig):
     summary = "Neighbours at distance 1 and 2 kept apart, all rounds side by side"
     paper = "Zhu et al., NeurIPS 2020"
     implementation = "glognn.models.h2gcn:H2GCN"
-    numbers = ("dropout",)
+    varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {**COMMON, "num_rounds": between(1, 2), "hidden_channels": WIDTHS}
 
     num_rounds: int = integer(
@@ -82,7 +82,7 @@ class GPRGNNConfig(ModelConfig):
     summary = "A network on the features, spread by PageRank with learned weights"
     paper = "Chien et al., ICLR 2021"
     implementation = "glognn.models.gprgnn:GPRGNN"
-    numbers = ("dropout", "propagation_dropout")
+    varying = ("dropout", "propagation_dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "learning_rate": between(1e-3, 5e-2, log=True),
@@ -106,7 +106,7 @@ class GPRGNNConfig(ModelConfig):
 
     def shape(self) -> tuple[object, ...]:
         """The restart only decides which weights training starts from."""
-        return tuple(value for name, value in self.as_dict().items() if name not in (*self.numbers, "restart"))
+        return tuple(value for name, value in self.as_dict().items() if name not in (*self.varying, "restart"))
 
     def num_activations(self, sizes: Sizes) -> int:
         """However many hops: their results are not kept."""
@@ -122,7 +122,7 @@ class GGCNConfig(ModelConfig):
     summary = "Signed messages by similarity, corrected for degrees, decaying with depth"
     paper = "Yan et al., ICDM 2022"
     implementation = "glognn.models.ggcn:GGCN"
-    numbers = ("decay_rate", "decay_exponent", "dropout")
+    varying = ("decay_rate", "decay_exponent", "dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "weight_decay": between(1e-7, 1e-1, log=True, or_zero=True),
@@ -157,7 +157,7 @@ class ACMGCNConfig(ModelConfig):
     summary = "Smoothed, sharpened and own features, mixed by each node as it needs"
     paper = "Luan et al., NeurIPS 2022"
     implementation = "glognn.models.acmgcn:ACMGCN"
-    numbers = ("dropout",)
+    varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "learning_rate": between(1e-3, 5e-2, log=True),
@@ -185,7 +185,7 @@ class WRGATConfig(ModelConfig):
     summary = "Attention to neighbours and to nodes whose surroundings look alike"
     paper = "Suresh et al., KDD 2021"
     implementation = "glognn.models.wrgat:WRGAT"
-    numbers = ("dropout",)
+    varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "num_layers": between(1, 3),

@@ -28,7 +28,7 @@ class GCNConfig(ModelConfig):
     summary = "Averages over neighbours, on PyTorch Geometric's layers"
     paper = "Kipf and Welling, ICLR 2017"
     implementation = "glognn.models.gcn:GCN"
-    numbers = ("dropout",)
+    varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 4), "hidden_channels": WIDTHS}
 
     num_layers: int = integer(2, "Convolutions.", low=1, high=64)
@@ -45,7 +45,7 @@ class GATConfig(ModelConfig):
     summary = "Averages over neighbours with learnt weights, on PyTorch Geometric's layers"
     paper = "Velickovic et al., ICLR 2018"
     implementation = "glognn.models.gat:GAT"
-    numbers = ("dropout", "in_dropout")
+    varying = ("dropout", "in_dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "in_dropout": one_of(0.0, 0.3, 0.6),
@@ -89,7 +89,7 @@ class MixHopConfig(ModelConfig):
     summary = "Neighbourhoods of several distances side by side, on PyTorch Geometric's layer"
     paper = "Abu-El-Haija et al., ICML 2019"
     implementation = "glognn.models.mixhop:MixHop"
-    numbers = ("dropout",)
+    varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "num_layers": between(1, 3),
@@ -115,7 +115,7 @@ class GCNIIConfig(ModelConfig):
     summary = "A deep GCN with initial residual and identity mapping, on PyTorch Geometric's layer"
     paper = "Chen et al., ICML 2020"
     implementation = "glognn.models.gcnii:GCNII"
-    numbers = ("residual_weight", "theta", "dropout", "in_dropout")
+    varying = ("residual_weight", "theta", "dropout", "in_dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "in_dropout": one_of(0.0, 0.5),
@@ -164,7 +164,7 @@ class LINKXConfig(ModelConfig):
     summary = "Networks on the adjacency and on the features, added up; PyTorch Geometric's"
     paper = "Lim et al., NeurIPS 2021"
     implementation = "glognn.models.linkx:LINKX"
-    numbers = ("dropout",)
+    varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {
         "learning_rate": between(1e-3, 5e-2, log=True),
         "weight_decay": COMMON["weight_decay"],
@@ -198,7 +198,7 @@ class SGFormerConfig(ModelConfig):
     summary = "Attention between all nodes beside a GCN; PyTorch Geometric's"
     paper = "Wu et al., NeurIPS 2023"
     implementation = "glognn.models.sgformer:SGFormer"
-    numbers = ("graph_weight", "dropout", "attention_dropout")
+    varying = ("graph_weight", "dropout", "attention_dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "attention_dropout": between(0.0, 0.8),
@@ -244,7 +244,7 @@ class PolynormerConfig(ModelConfig):
     summary = "Polynomials of features, over neighbours and then over all nodes; PyTorch Geometric's"
     paper = "Deng et al., ICLR 2024"
     implementation = "glognn.models.polynormer:Polynormer"
-    numbers = ("beta", "dropout", "global_dropout", "in_dropout")
+    varying = ("beta", "dropout", "global_dropout", "in_dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "global_dropout": between(0.0, 0.8),
@@ -296,7 +296,7 @@ class DirGNNConfig(ModelConfig):
     summary = "Weights of their own for outgoing and incoming edges, on PyTorch Geometric's layer"
     paper = "Rossi et al., LoG 2023"
     implementation = "glognn.models.dirgnn:DirGNN"
-    numbers = ("outgoing_weight", "dropout")
+    varying = ("outgoing_weight", "dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "num_layers": between(1, 6),

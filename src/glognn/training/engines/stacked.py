@@ -1,7 +1,7 @@
 """Many models of one shape as one: a batch axis on the parameters, one wide product with the graph.
 
-The members share graph and shape; initial weights, split, seed, learning rate, weight decay and the numbers that
-their settings name (dropout, and with GloGNN alpha, beta1, beta2, gamma) are each member's own.
+The members share graph and shape; initial weights, split, seed, learning rate, weight decay and the settings that
+their class names as varying (dropout, and with GloGNN alpha, beta1, beta2, gamma) are each member's own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class StackedEngine(Engine):
         graph, models, configs, splits = members.graph, members.models, members.configs, members.splits
         first = models[0]
         self.device, self.dtype = graph.y.device, next(first.parameters()).dtype
-        self._model = deepcopy(first)  # lends its code; parameters and numbers are put under it
+        self._model = deepcopy(first)  # lends its code; parameters and settings are put under it
         self._methods = _Methods(self._model)
         self._inputs = first.prepare(graph)
         states = [model.state_dict() for model in models]
@@ -58,9 +58,9 @@ class StackedEngine(Engine):
         trained = {name: self.weights[name] for name in self._trained}
         self._optimizer = MemberAdam(trained, self._axes, configs)
         self._best = {name: torch.empty(0) for name in states[0]}
-        self._numbers = {
+        self._varying = {
             name: torch.tensor([getattr(model.config, name) for model in models], dtype=torch.float64).to(self.device)
-            for name in first.config.numbers
+            for name in first.config.varying
         }
         self._zeros = torch.zeros(len(models), dtype=torch.float64, device=self.device)
         self._dropout = MemberDropout(Streams([(c.seed, s) for c, s in zip(configs, splits, strict=True)], self.device))
@@ -114,8 +114,8 @@ class StackedEngine(Engine):
         return self._evaluation.measure(self.logits())
 
     def _call(self, method: str, encoded: Any = None) -> Any:
-        def one(weights: Mapping[str, Tensor], numbers: Mapping[str, Tensor], zero: Tensor, encoded: Any) -> Any:
-            self._model.use_numbers(numbers)
+        def one(weights: Mapping[str, Tensor], values: Mapping[str, Tensor], zero: Tensor, encoded: Any) -> Any:
+            self._model.use_settings(values)
             self._dropout.zero = zero
             named = {f"model.{name}": weight for name, weight in weights.items()}
             args = (self._inputs,) if encoded is None else (encoded, self._inputs)
@@ -124,7 +124,7 @@ class StackedEngine(Engine):
         axes = {name: self._axes[name] for name in self.weights}
         batched = vmap(one, in_dims=(axes, 0, 0, None if encoded is None else 0))
         with self._dropout:
-            return batched(self.weights, self._numbers, self._zeros, encoded)
+            return batched(self.weights, self._varying, self._zeros, encoded)
 
     def _state(self) -> dict[str, Tensor]:
         """All that a model's ``state_dict`` holds, of all members: extra state, as a phase, is the same for them."""
@@ -150,7 +150,7 @@ class StackedEngine(Engine):
         self.weights = {name: picked(name, t).requires_grad_(t.requires_grad) for name, t in self.weights.items()}
         self._optimizer.keep(index, {name: self.weights[name] for name in self._trained})
         self._best = {name: picked(name, t) if t.numel() else t for name, t in self._best.items()}
-        self._numbers = {name: values[index] for name, values in self._numbers.items()}
+        self._varying = {name: values[index] for name, values in self._varying.items()}
         self._zeros = self._zeros[index]
         self._dropout.streams.keep(members)
         self._evaluation.keep(index)
