@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from glognn.errors import InputError
+from glognn.errors import InputError, MemoryExhaustedError, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
 from glognn.models.mlp import MLP
@@ -19,7 +19,7 @@ from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import ENGINE_NAMES, TrainingConfig
 from glognn.training.driver import train, train_batch
-from glognn.training.engines import ENGINES, Members, choose
+from glognn.training.engines import ENGINES, Members, StackedEngine, choose
 from tests.conftest import make_data
 
 CONFIG = TrainingConfig(epochs=6, device="cpu", threads=1, early_stopping="none", checkpoint_interval=0)
@@ -69,6 +69,24 @@ def test_an_engine_can_be_asked_for(graph: Graph) -> None:
             train(mlps(1)[0], graph, config=replace(CONFIG, engine=engine))
     with pytest.raises(InputError, match="one model at a time"):
         train_batch(mlps(2), graph, splits=[0, 1], configs=[replace(CONFIG, engine="eager")] * 2)
+
+
+@pytest.mark.parametrize("error", [MemoryExhaustedError("not enough memory"), TrainingError("broken")])
+def test_what_breaks_an_engine_ends_all_members_but_lack_of_memory_ends_the_batch(
+    graph: Graph, error: TrainingError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer at a time may fit: who trains batches must hear of it."""
+
+    def fail(engine: StackedEngine) -> None:
+        raise error
+
+    monkeypatch.setattr(StackedEngine, "step", fail)
+    if isinstance(error, MemoryExhaustedError):
+        with pytest.raises(MemoryExhaustedError, match="2 at a time"):
+            train_batch(mlps(2), graph, splits=[0, 1], configs=[CONFIG] * 2)
+    else:
+        endings = train_batch(mlps(2), graph, splits=[0, 1], configs=[CONFIG] * 2)
+        assert [str(ending) for ending in endings] == ["Training stopped in epoch 1. broken"] * 2
 
 
 class Interrupt(Callback):

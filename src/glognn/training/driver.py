@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from glognn.errors import InputError, TrainingError
+from glognn.errors import InputError, MemoryExhaustedError, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.training.callbacks import Callback
@@ -205,6 +205,8 @@ class _Driver:
             self.engine.begin_epoch(epoch)
             losses = self.engine.step()
             values = torch.cat([losses.double().unsqueeze(0), self.engine.evaluate()]).tolist()
+        except MemoryExhaustedError:
+            raise
         except TrainingError as error:
             values, ended = [], {i: self.histories[i].stopped(error, epoch) for i in self.alive}
         share = (time.perf_counter() - started) / len(self.alive)
