@@ -27,6 +27,7 @@ from glognn.errors import DataWarning
 from glognn.experiments.config import resolve
 from glognn.experiments.run import load_graph
 from glognn.graph.graph import Graph
+from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs import MODELS, ModelConfig
 from glognn.models.glognn import GloGNN
@@ -101,6 +102,13 @@ def measure_native(model: NodeModel[Any], graph: Graph) -> int:
     return seen + core.memory()[1] - before + held(own)
 
 
+def predict(config: ModelConfig, graph: Graph) -> int:
+    entries = graph.x.nnz if isinstance(graph.x, SparseMatrix) else None
+    return config.activation_bytes(
+        graph.num_nodes, graph.adjacency.matrix.nnz, graph.num_features, graph.num_classes, num_feature_entries=entries
+    )
+
+
 def rows_of(name: str, config: ModelConfig, graph: Graph) -> Iterator[dict[str, Any]]:
     """What is predicted and measured of a model, by each engine that trains it on a CPU."""
     training = TrainingConfig(device="cpu", threads=1)
@@ -110,8 +118,9 @@ def rows_of(name: str, config: ModelConfig, graph: Graph) -> Iterator[dict[str, 
             continue
         torch.manual_seed(0)
         model = config.model_class().for_graph(graph, config)
-        measured = measure(model, graph) if engine == "torch" else measure_native(model, graph)
-        predicted = need_of(config, graph, training).training
+        by_torch = engine == "torch"
+        measured = measure(model, graph) if by_torch else measure_native(model, graph)
+        predicted = predict(config, graph) if by_torch else need_of(config, graph, training).training
         yield {"model": name, "engine": engine, "predicted": predicted, "measured": measured}
 
 
