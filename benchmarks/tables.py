@@ -1,9 +1,11 @@
-"""Reading an edge table: seconds and peak memory, beside pandas' own reading of the same file.
+"""Reading an edge table: seconds and peak memory, beside what pandas and pyarrow offer for the same file.
 
-    python benchmarks/tables.py --edges 10000000 --out benchmarks/results/tables-cpu.json
+    python benchmarks/tables.py --edges 100000 1000000 10000000 --out benchmarks/results/tables-cpu.json
 
-Each reading has a process of its own; the two take turns. ``glognn`` is what a training run does: read the file, look
-up every id in the node table's, and number the edges. ``pandas`` is ``pandas.read_csv(file)`` and nothing after it.
+Each reading has a process of its own; they take turns. ``glognn`` is what a training run does: read the file, look up
+every id in the node table's, check, and number the edges. ``pandas`` is ``pandas.read_csv(file)`` and nothing after it;
+``pandas index`` looks both columns up with ``pandas.Index.get_indexer``, ``pyarrow index`` reads with ``pyarrow.csv``
+and looks them up with ``pyarrow.compute.index_in``. There is a node for every ten edges.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+READERS = ("pandas", "glognn", "pandas index", "pyarrow index")
 
 
 def make(folder: Path, edges: int, nodes: int, kind: str) -> None:
@@ -39,17 +43,27 @@ def read(folder: Path, reader: str) -> dict[str, float]:
     """Read the edge table once; seconds, and peak memory in MiB above what imports and the ids take."""
     import time
 
+    import numpy as np
     import pandas as pd
-    import pyarrow.csv  # noqa: F401
+    from pyarrow import compute, csv
 
     from glognn.data.tables import read_edges, read_table, unique_ids
 
-    ids = None
-    if reader == "glognn":
-        ids = unique_ids(read_table(folder / "nodes.parquet")["id"], "the node table")
+    path = folder / "edges.csv"
+    ids: Any = None if reader == "pandas" else unique_ids(read_table(folder / "nodes.parquet")["id"], "the node table")
     before = peak_mib()
     start, cpu = time.perf_counter(), time.process_time()
-    found = pd.read_csv(folder / "edges.csv") if ids is None else read_edges(folder / "edges.csv", ids).index
+    found: Any
+    if reader == "pandas":
+        found = pd.read_csv(path)
+    elif reader == "glognn":
+        found = read_edges(path, ids).index
+    elif reader == "pandas index":
+        index, table = pd.Index(ids.to_pandas()), pd.read_csv(path)
+        found = np.stack([index.get_indexer(pd.Index(table[name])) for name in ("source", "target")])
+    else:
+        table = csv.read_csv(path)
+        found = np.stack([compute.index_in(table[name], value_set=ids).to_numpy() for name in ("source", "target")])
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     return {"rows": max(found.shape), "seconds": seconds, "cpu_seconds": cpu, "peak_mib": peak_mib() - before}
 
@@ -61,7 +75,7 @@ def peak_mib() -> float:
 
 
 def measure(folder: Path, rounds: int) -> dict[str, Any]:
-    found: dict[str, list[dict[str, float]]] = {"pandas": [], "glognn": []}
+    found: dict[str, list[dict[str, float]]] = {reader: [] for reader in READERS}
     for _ in range(rounds):
         for reader, times in found.items():
             command = [sys.executable, __file__, "--read", reader, "--folder", str(folder)]
@@ -72,17 +86,16 @@ def measure(folder: Path, rounds: int) -> dict[str, Any]:
         | {"all_seconds": [round(each["seconds"], 3) for each in times]}
         for reader, times in found.items()
     }
-    assert result["pandas"]["rows"] == result["glognn"]["rows"]
+    assert len({each["rows"] for each in result.values()}) == 1
     return result | {"ratio": result["glognn"]["seconds"] / result["pandas"]["seconds"]}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--edges", type=int, default=10_000_000)
-    parser.add_argument("--nodes", type=int, default=1_000_000)
+    parser.add_argument("--edges", type=int, nargs="+", default=[10_000_000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--read", choices=("pandas", "glognn"), help=argparse.SUPPRESS)
+    parser.add_argument("--read", choices=READERS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.read:
@@ -92,16 +105,18 @@ def main() -> None:
     import pyarrow as pa
 
     results: dict[str, Any] = {}
-    for kind in ("consecutive", "sparse", "text"):
-        with tempfile.TemporaryDirectory() as folder:
-            make(Path(folder), options.edges, options.nodes, kind)
-            size = (Path(folder) / "edges.csv").stat().st_size
-            found = results[kind] = measure(Path(folder), options.rounds) | {"file_mib": size / 2**20}
-        for reader in ("pandas", "glognn"):
-            each = found[reader]
-            times = f"{each['seconds']:.2f} s ({each['cpu_seconds']:.2f} s of all cores)"
-            print(f"{kind}, {reader}: {times}, peak {each['peak_mib']:,.0f} MiB")
-        print(f"{kind}: {found['ratio']:.2f} times pandas' time, file of {found['file_mib']:,.0f} MiB", flush=True)
+    for edges in options.edges:
+        for kind in ("consecutive", "sparse", "text"):
+            with tempfile.TemporaryDirectory() as folder:
+                make(Path(folder), edges, edges // 10, kind)
+                size = (Path(folder) / "edges.csv").stat().st_size
+                found = measure(Path(folder), options.rounds) | {"file_mib": size / 2**20}
+            results.setdefault(str(edges), {})[kind] = found
+            print(f"{edges:,} edges, {kind} ids, file of {found['file_mib']:,.0f} MiB:")
+            for reader in READERS:
+                each = found[reader]
+                times = f"{each['seconds']:.3f} s ({each['cpu_seconds']:.3f} s of all cores)"
+                print(f"  {reader:<14}{times}, peak {each['peak_mib']:,.0f} MiB", flush=True)
     if options.out:
         machine: dict[str, Any] = {
             "cores": os.cpu_count(),
@@ -110,7 +125,7 @@ def main() -> None:
         }
         machine["load"] = os.getloadavg()  # above the number of cores, others were at work too
         versions = {"pandas": pd.__version__, "pyarrow": pa.__version__}
-        content = {"edges": options.edges, "nodes": options.nodes, "rounds": options.rounds, "results": results}
+        content = {"rounds": options.rounds, "results": results}
         options.out.write_text(json.dumps(content | {"machine": machine, "versions": versions}, indent=2) + "\n")
 
 

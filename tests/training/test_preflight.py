@@ -14,16 +14,17 @@ from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import make_plan
 from glognn.experiments.search import Search, best_trial, do_trials, finished_trials, open_folder, open_study
 from glognn.graph.graph import Graph
-from glognn.models.configs import MODELS
+from glognn.models.configs import MODELS, GloGNNConfig
 from glognn.models.configs.handwritten import H2GCNConfig, MLPConfig, WRGATConfig
 from glognn.models.configs.pyg import GCNConfig
 from glognn.models.memory import Sizes
 from glognn.models.mlp import MLP
+from glognn.native.library import find_library
 from glognn.training import preflight
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train, train_batch
-from glognn.training.preflight import Need, check_memory, free_memory, sizes_of
+from glognn.training.preflight import Need, check_memory, free_memory, need_of, sizes_of
 from tests.conftest import make_data
 
 CONFIG = TrainingConfig(epochs=12, early_stopping="none", threads=1)
@@ -80,6 +81,22 @@ def test_too_large_is_refused_with_the_numbers(machine: Path, data: Data, monkey
         check_memory(MLPConfig(hidden_channels=2_000_000), graph, CONFIG)
     monkeypatch.setenv("GLOGNN_MEMORY_CHECK", "0")
     check_memory(wide, graph, CONFIG)
+
+
+@pytest.mark.skipif(find_library() is None, reason="the native core is not built")
+def test_the_engine_that_trains_decides_what_is_needed(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dense features take 20 bytes a value in compiled code, and 4 in PyTorch."""
+    graph = Graph.from_data(make_data(400, 6000, num_splits=1))
+    config = GloGNNConfig(alpha=0.0, hidden_channels=1)
+    by_core = need_of(config, graph, CONFIG)
+    monkeypatch.setenv("GLOGNN_NATIVE", "0")
+    by_torch = need_of(config, graph, CONFIG)
+    assert by_torch.training < by_core.training
+    write(machine / "proc/meminfo", f"MemAvailable: {(by_torch.training + by_core.training) // 2 // 1024} kB")
+    check_memory(config, graph, CONFIG)
+    monkeypatch.delenv("GLOGNN_NATIVE")
+    with pytest.raises(TooLargeError, match="GloGNN does not fit: preparing the graph takes about 73.2 MiB"):
+        check_memory(config, graph, CONFIG)
 
 
 def test_nothing_is_computed_when_refused(machine: Path, data: Data, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ Table = Any
 Values = Any
 
 IntArray = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
 FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -284,17 +285,20 @@ def _locate(columns: list[Values], ids: Values) -> IntArray:
     if any(column.type != ids.type for column in columns):
         columns, ids = [column.cast(pa.string()) for column in columns], ids.cast(pa.string())
     ids = pa.concat_arrays(ids.chunks) if isinstance(ids, pa.ChunkedArray) else ids
+    found = np.empty((len(columns), len(columns[0])), dtype=np.int64)
     with ThreadPoolExecutor() as pool:
-        return np.stack(list(pool.map(_finder(ids), columns)))
+        for row, places in zip(found, pool.map(_finder(ids), columns), strict=True):
+            row[:] = places
+    return found
 
 
-def _finder(ids: Values) -> Callable[[Values], IntArray]:
+def _finder(ids: Values) -> Callable[[Values], Places]:
     """What looks a column up among the ids: by a place for every number where numbers lie close, else by hashing."""
     import pyarrow as pa
     from pyarrow import compute as pc
 
-    def hashed(column: Values) -> IntArray:
-        found: IntArray = pc.fill_null(pc.index_in(column, value_set=ids), -1).to_numpy().astype(np.int64)
+    def hashed(column: Values) -> Places:
+        found: Places = pc.fill_null(pc.index_in(column, value_set=ids), -1).to_numpy()
         return found
 
     if not pa.types.is_integer(ids.type) or not len(ids):
@@ -303,12 +307,13 @@ def _finder(ids: Values) -> Callable[[Values], IntArray]:
     low, span = known.min(), int(known.max()) - int(known.min())
     if span > _SPARSEST * len(ids):
         return hashed
-    places = np.full(span + 1, -1)
+    places = np.full(span + 2, -1, dtype=np.int32)  # the last is that of all numbers that are no id
     places[known - low] = np.arange(len(ids))
 
-    def placed(column: Values) -> IntArray:
+    def placed(column: Values) -> Places:
         offsets = (column.to_numpy() - low).view(np.uint64)  # numbers below the least wrap round to large ones
-        return np.where(offsets <= span, places[np.minimum(offsets, span).view(np.int64)], -1)
+        found: Places = places[np.minimum(offsets, span + 1, out=offsets).view(np.int64)]
+        return found
 
     return placed
 
