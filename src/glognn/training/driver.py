@@ -245,11 +245,15 @@ class _Driver:
 
     def _tell_epoch(self, rows: list[dict[str, float]]) -> None:
         logger.debug("%s", rows)
-        if self.callbacks:
+        if not self.callbacks:
+            return
+        metrics = rows[0]
+        if len(rows) > 1:
             totals = [sum(column) for column in zip(*(row.values() for row in rows), strict=True)]
-            means = {name: total / len(rows) for name, total in zip(rows[0], totals, strict=True)}
-            for callback in self.callbacks:
-                callback.on_epoch_end(means | {"seconds": means["seconds"] * len(rows)})
+            metrics = {name: total / len(rows) for name, total in zip(metrics, totals, strict=True)}
+            metrics["seconds"] *= len(rows)
+        for callback in self.callbacks:
+            callback.on_epoch_end(dict(metrics))
 
     def _end(self, i: int, ending: Ending) -> None:
         self.endings[i] = ending
