@@ -133,3 +133,30 @@ def test_a_changed_graph_is_refused_when_resuming(config: RunConfig, tmp_path: P
     write_npz(data, config.dataset)
     with pytest.raises(InputError, match="belongs to another graph"):
         run_splits(tmp_path / "run", config, load_graph(config))
+
+
+@pytest.mark.parametrize("splits", ["0", "0-1"])
+def test_what_is_done_is_not_mixed_with_other_settings_or_another_graph(
+    config: RunConfig, tmp_path: Path, splits: str
+) -> None:
+    def resolved(**settings: object) -> RunConfig:
+        return resolve(["glognn++"], None, {"epochs": 2, "threads": 1} | settings, config.dataset, splits)[0]
+
+    folder = tmp_path / "run"
+    first = run_splits(folder, resolved(gamma=0.5), load_graph(config))
+    if splits != "0":
+        (folder / "split-1" / "DONE").unlink()
+    content = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = "split-0' is done" if splits != "0" else "run' is done"
+    wanted = rf"{done}, with gamma 0\.5, seed 0\. Got gamma 0\.99, seed 1 instead: put it back into config\.toml"
+    with pytest.raises(InputError, match=wanted):
+        run_splits(folder, resolved(gamma=0.99, seed=1), load_graph(config))
+    data = make_data(num_splits=3)
+    data.x[0, 0] += 1
+    write_npz(data, config.dataset)
+    with pytest.raises(InputError, match=rf"{done}, on a graph with the fingerprint .* put the graph back"):
+        run_splits(folder, resolved(gamma=0.5), load_graph(config))
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == content
+    write_npz(make_data(num_splits=3), config.dataset)
+    again = run_splits(folder, resolved(gamma=0.5, checkpoint_interval=5.0), load_graph(config))
+    assert again["scores"] == first["scores"]
