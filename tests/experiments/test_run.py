@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import statistics
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from glognn.data.npz import write_npz
-from glognn.errors import InputError
+from glognn.errors import InputError, TrainingError
 from glognn.experiments.config import RunConfig, read_config, resolve
 from glognn.experiments.folder import find_runs, load_model, read_report, start_runs
 from glognn.experiments.run import load_graph, run_splits
@@ -160,3 +161,19 @@ def test_what_is_done_is_not_mixed_with_other_settings_or_another_graph(
     write_npz(make_data(num_splits=3), config.dataset)
     again = run_splits(folder, resolved(gamma=0.5, checkpoint_interval=5.0), load_graph(config))
     assert again["scores"] == first["scores"]
+
+
+@pytest.mark.parametrize(("splits", "interval"), [("0", 0.0), ("0", 3600.0), ("0-1", 0.0), ("0-1", 3600.0)])
+def test_a_folder_deleted_during_training_is_an_error(
+    config: RunConfig, tmp_path: Path, splits: str, interval: float
+) -> None:
+    class Delete(Callback):
+        def on_epoch_end(self, metrics) -> None:
+            if metrics["epoch"] == 4:
+                shutil.rmtree(tmp_path / "run")
+
+    settings = {"epochs": 8, "checkpoint_interval": interval}
+    [config] = resolve(["mlp"], None, settings, config.dataset, splits)
+    with pytest.raises(TrainingError, match=r"run.*' was deleted or moved while it was in use"):
+        run_splits(tmp_path / "run", config, load_graph(config), [Delete()])
+    assert not (tmp_path / "run").exists()

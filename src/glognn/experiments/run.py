@@ -37,7 +37,7 @@ from glognn.models.configs import find_model
 from glognn.settings import Settings
 from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
-from glognn.training.checkpoint import Checkpoint
+from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.driver import train_batch
@@ -112,6 +112,7 @@ class _Recorder(Callback):
 
     def on_train_end(self, result: TrainingResult) -> None:
         job, model = self.batch.jobs[result.member], self.models[result.member]
+        _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
         save_model(job.folder / MODEL, model)
         write_text(job.folder / CURVE, _curve_csv(result.curve))
@@ -124,6 +125,24 @@ class _Recorder(Callback):
                 write_text(folder / DONE, "")
                 shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
                 self.on_run_end(read_report(folder))
+
+
+class _BatchCheckpoint(Checkpoint):
+    """Of runs whose folders must still be there: writing into a deleted one would make it anew, without the rest."""
+
+    def __init__(self, batch: Batch, *, interval: float, identity: str) -> None:
+        super().__init__(batch.checkpoint, interval=interval, identity=identity)
+        self.batch = batch
+
+    def save(self, snapshot: Snapshot) -> None:
+        for job in self.batch.jobs:
+            _check_present(job)
+        super().save(snapshot)
+
+
+def _check_present(job: Job) -> None:
+    if not (job.folder / CONFIG).exists():
+        raise TrainingError(f"The run folder '{job.folder}' was deleted or moved while it was in use: start again.")
 
 
 def run_batch(
@@ -160,8 +179,8 @@ def run_batch(
         splits=[job.split for job in batch.jobs],
         configs=[job.config.training for job in batch.jobs],
         callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
-        checkpoint=Checkpoint(
-            batch.checkpoint,
+        checkpoint=_BatchCheckpoint(
+            batch,
             interval=config.training.checkpoint_interval,
             identity=hashlib.sha256("".join(identity).encode()).hexdigest(),
         ),
