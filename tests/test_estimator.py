@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -311,6 +313,23 @@ def test_what_a_killed_save_left_is_removed_by_the_next(split_data: Data, tmp_pa
         np.testing.assert_array_equal(GloGNNClassifier.load(folder).predict_proba(), wanted.predict_proba())
         first.save(folder)
         assert sorted(folder.iterdir()) == before
+
+
+def test_a_folder_that_cannot_be_written_says_why(
+    split_data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier = GloGNNClassifier(**QUICK).fit(split_data)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"file' cannot be written: File exists\.$"):
+        classifier.save(tmp_path / "file")
+
+    def full(*args: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"model-\w+\.safetensors' cannot be written: No space left on device\.$"):
+        classifier.save(tmp_path / "full")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == [".lock"]
 
 
 def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:

@@ -54,6 +54,12 @@ def test_a_failed_write_keeps_the_previous_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_may_be_as_long_as_the_system_takes(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    write_text(path, "new")
+    assert path.read_text() == "new"
+
+
 def test_two_writers_of_one_file_never_tear_it(tmp_path: Path) -> None:
     """A second writer begins and ends while the first is in the middle of it."""
     path = tmp_path / "file.txt"

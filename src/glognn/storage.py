@@ -48,7 +48,7 @@ def _workplace(path: Path) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
             os.close(lock)
     while True:
-        place = Path(tempfile.mkdtemp(_UNFINISHED, f".{path.name}.", path.parent))
+        place = Path(tempfile.mkdtemp(_UNFINISHED, f".{path.name[:40]}.", path.parent))
         lock = _lock(place, wait=True)
         if place.exists():  # else another writer has removed it before it was locked
             break
