@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ from torch_geometric.data import Data
 from glognn import GloGNN, GloGNNClassifier, InputError, TrainingConfig, train
 from glognn.storage import write_text
 from tests.conftest import make_data
+from tests.program import Program
 
 QUICK: dict[str, Any] = {"epochs": 15, "hidden_channels": 8, "threads": 1, "device": "cpu"}
 
@@ -270,6 +275,61 @@ def test_a_save_that_is_cut_off_leaves_the_classifier_before(
         second.save(folder)
         np.testing.assert_array_equal(GloGNNClassifier.load(folder).predict_proba(), second.predict_proba())
         assert len(list(folder.glob("model-*"))) == 1
+
+
+KILLED_SAVE = """
+import os, signal, sys
+from pathlib import Path
+from glognn import GloGNNClassifier
+
+source, target, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
+replace = Path.replace
+
+def count(temporary, path):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(temporary, path)
+
+Path.replace = count
+GloGNNClassifier.load(source).save(target)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of folders as on POSIX")
+def test_what_a_killed_save_left_is_removed_by_the_next(split_data: Data, tmp_path: Path) -> None:
+    """Killed before each of its four files is moved into place, the temporary files still there."""
+    first, second = (GloGNNClassifier(random_state=seed, **QUICK).fit(split_data) for seed in (0, 1))
+    folder = tmp_path / "saved"
+    second.save(tmp_path / "second")
+    for moved in range(4):
+        first.save(folder)
+        before = sorted(folder.iterdir())
+        killed = Program(KILLED_SAVE, str(tmp_path / "second"), str(folder), str(moved)).wait()
+        assert killed.returncode == -signal.SIGKILL
+        assert len(list(folder.iterdir())) > len(before)
+        wanted = first if moved < 3 else second
+        np.testing.assert_array_equal(GloGNNClassifier.load(folder).predict_proba(), wanted.predict_proba())
+        first.save(folder)
+        assert sorted(folder.iterdir()) == before
+
+
+def test_a_folder_that_cannot_be_written_says_why(
+    split_data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier = GloGNNClassifier(**QUICK).fit(split_data)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"file' cannot be written: File exists\.$"):
+        classifier.save(tmp_path / "file")
+
+    def full(*args: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"model-\w+\.safetensors' cannot be written: No space left on device\.$"):
+        classifier.save(tmp_path / "full")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == [".lock"]
 
 
 def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:

@@ -392,7 +392,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             with locked(folder):
                 self._save(folder)
         except OSError as error:
-            raise InputError(f"The folder '{folder}' cannot be written: {error.strerror}.") from None
+            raise InputError(str(error)) from None
 
     def _save(self, folder: Path) -> None:
         saved = self._saved_params()

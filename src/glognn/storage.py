@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,31 +14,78 @@ from typing import Any
 
 from glognn.errors import InputError, WriteError
 
+_UNFINISHED = ".glognn-unfinished"
+
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Call ``write`` with a temporary path beside ``path``, then move the result into place.
+    """Call ``write`` with a path in a new folder beside ``path`` that is this writer's alone, then move the result into
+    place, with the mode that a new file has.
 
-    A kill or a full disk at any moment leaves the previous file readable; what a kill leaves behind
-    beside it is overwritten by the next write.
+    A kill or a full disk at any moment leaves the previous file readable, and of several writers at a time the last one
+    wins. What a kill leaves behind is removed by the next write in the folder.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
+        with _workplace(path) as place:
+            temporary = place / path.name
+            temporary.touch(exist_ok=False)
+            mode = stat.S_IMODE(temporary.stat().st_mode)
+            write(temporary)
+            temporary.chmod(mode)  # some writers put a file of their own there, which others may not read
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(path)
+        _sync_folder(path.parent)
     except OSError as error:
-        _remove(temporary)
         raise WriteError(f"'{path}' cannot be written: {error.strerror or error}.") from None
-    except BaseException:
-        _remove(temporary)
-        raise
 
 
-def _remove(path: Path) -> None:
+@contextmanager
+def _workplace(path: Path) -> Iterator[Path]:
+    """A new folder beside a file, locked for as long as its writer lives; those that are not are removed."""
+    for left in path.parent.glob(f".*{_UNFINISHED}"):
+        if (lock := _lock(left, wait=False)) is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
+    while True:
+        place = Path(tempfile.mkdtemp(_UNFINISHED, f".{path.name[:40]}.", path.parent))
+        lock = _lock(place, wait=True)
+        if place.exists():  # else another writer has removed it before it was locked
+            break
+        if lock is not None:
+            os.close(lock)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path, *, wait: bool) -> int | None:
+    """A handle that holds a folder until it is closed; none where another one does, or where folders have no locks."""
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in a folder outlast a power cut, where the system can."""
     with suppress(OSError):
-        path.unlink(missing_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager

@@ -438,7 +438,7 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "no ids kept": (lambda: Path("run/nodes.parquet").unlink(), ["run", "--out", "p.csv"], "nodes.parquet"),
     "another model": (nothing, ["run", "--out", "p.csv", "--model", "mlp"], "It holds: glognn++"),
     "another split": (nothing, ["run", "--out", "p.csv", "--split", "4"], "It was on: 0"),
-    "unwritable": (nothing, ["run", "--out", "nodes.csv/p.csv"], "cannot be written"),
+    "unwritable": (nothing, ["run", "--out", "nodes.csv/p.csv"], "cannot be written: File exists."),
     "no ids file": (nothing, ["run", "--out", "p.csv", "--ids", "ids.csv"], "no table 'ids.csv'"),
     "unknown id": (put("ids.csv", "who\nme\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "1 others: 'me'"),
     "no header of ids": (
@@ -529,7 +529,7 @@ BAD_EVALUATION: dict[str, tuple[Callable[[], object], list[str], str]] = {
         ["--labels", "nodes.csv"],
         "must be unique",
     ),
-    "unwritable": (nothing, ["--out", "nodes.csv"], "cannot be written"),
+    "unwritable": (nothing, ["--out", "nodes.csv"], "cannot be written: File exists."),
     "another split": (nothing, ["--split", "1"], "It was on: 0"),
 }
 

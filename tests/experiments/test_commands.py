@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -18,7 +20,7 @@ from glognn.cli import main as cli
 from glognn.data.npz import write_npz
 from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError
-from glognn.experiments import run
+from glognn.experiments import run, train
 from glognn.experiments.config import read_config, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.progress import Progress, Work
@@ -244,6 +246,52 @@ def workers_of(process: Program) -> list[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found as on Linux")
+def test_a_folder_is_held_from_reading_the_tables_to_the_end(tmp_path: Path) -> None:
+    """Two commands with one folder and different tables: the second is refused, and the first trains on its own."""
+    for name, count in (("mine", 60), ("yours", 80)):
+        nodes = "".join(f"n{k},{k % 7},{'ab'[k % 2]}\n" for k in range(count))
+        (tmp_path / f"{name}.csv").write_text(f"id,size,label\n{nodes}")
+    (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"n{k},n{(k + 3) % 60}\n" for k in range(60)))
+
+    def start(name: str, progress: Progress | None = None) -> None:
+        tables = TableOptions(nodes=tmp_path / f"{name}.csv", edges=tmp_path / "edges.csv", label="label")
+        glognn.train_models(model="mlp", tables=tables, out=tmp_path / "run", progress=progress, **QUICK)
+
+    class Second(Progress):
+        refused = 0
+
+        def begin(self) -> None:
+            with pytest.raises(InputError, match="Another process is writing to|already holds a run"):
+                start("yours")
+            self.refused += 1
+
+        def on_tables(self, tables: Any, options: Any) -> None:
+            self.begin()
+
+        def on_begin(self, work: Work) -> None:
+            self.begin()
+
+    second = Second()
+    start("mine", second)
+    assert second.refused == 2
+    assert json.loads((tmp_path / "run/report.json").read_text())["data"]["num_nodes"] == 60
+
+
+def test_runs_in_the_same_second_have_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2030, 1, 2, 3, 4, 5, tzinfo=tz)
+
+    monkeypatch.setattr(train, "datetime", Clock)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="must be in the range"):
+        glognn.train_models(model="mlp", splits="99", **QUICK)
+    assert not list(Path("runs").iterdir())  # what cannot begin leaves nothing
+    folders = [glognn.train_models(model="mlp", splits="0", **QUICK).folder.name for _ in range(3)]
+    assert folders == [f"20300102-030405-pairs{end}" for end in ("", "-2", "-3")]
+
+
 def test_a_killed_worker_is_survived_and_an_interrupt_ends_all(tmp_path: Path) -> None:
     options: dict[str, Any] = {"out": tmp_path / "study", "splits": "0", "sampler": "random", "prune": False}
     options |= QUICK | {"epochs": 200}

@@ -125,7 +125,7 @@ def test_runs_of_a_batch_and_runs_alone_leave_the_same_folders(tmp_path: Path) -
         outcomes = list(run_jobs(plan, together=together))
         assert [outcome.error for outcome in outcomes] == [""] * 4
         assert all(job.done for job in plan)
-        assert not list((tmp_path / name).rglob("*.safetensors.tmp"))
+        assert not list((tmp_path / name).rglob(".*unfinished"))
         assert not list((tmp_path / name).rglob("together/*"))
     for job in plan:
         other = tmp_path / "batch" / job.folder.relative_to(tmp_path / "alone")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import statistics
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from glognn.data.npz import write_npz
-from glognn.errors import InputError
+from glognn.errors import InputError, TrainingError
 from glognn.experiments.config import RunConfig, read_config, resolve
 from glognn.experiments.folder import find_runs, load_model, read_report, start_runs
 from glognn.experiments.run import load_graph, run_splits
@@ -133,3 +134,46 @@ def test_a_changed_graph_is_refused_when_resuming(config: RunConfig, tmp_path: P
     write_npz(data, config.dataset)
     with pytest.raises(InputError, match="belongs to another graph"):
         run_splits(tmp_path / "run", config, load_graph(config))
+
+
+@pytest.mark.parametrize("splits", ["0", "0-1"])
+def test_what_is_done_is_not_mixed_with_other_settings_or_another_graph(
+    config: RunConfig, tmp_path: Path, splits: str
+) -> None:
+    def resolved(**settings: object) -> RunConfig:
+        return resolve(["glognn++"], None, {"epochs": 2, "threads": 1} | settings, config.dataset, splits)[0]
+
+    folder = tmp_path / "run"
+    first = run_splits(folder, resolved(gamma=0.5), load_graph(config))
+    if splits != "0":
+        (folder / "split-1" / "DONE").unlink()
+    content = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = "split-0' is done" if splits != "0" else "run' is done"
+    wanted = rf"{done}, with gamma 0\.5, seed 0\. Got gamma 0\.99, seed 1 instead: put it back into config\.toml"
+    with pytest.raises(InputError, match=wanted):
+        run_splits(folder, resolved(gamma=0.99, seed=1), load_graph(config))
+    data = make_data(num_splits=3)
+    data.x[0, 0] += 1
+    write_npz(data, config.dataset)
+    with pytest.raises(InputError, match=rf"{done}, on a graph with the fingerprint .* put the graph back"):
+        run_splits(folder, resolved(gamma=0.5), load_graph(config))
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == content
+    write_npz(make_data(num_splits=3), config.dataset)
+    again = run_splits(folder, resolved(gamma=0.5, checkpoint_interval=5.0), load_graph(config))
+    assert again["scores"] == first["scores"]
+
+
+@pytest.mark.parametrize(("splits", "interval"), [("0", 0.0), ("0", 3600.0), ("0-1", 0.0), ("0-1", 3600.0)])
+def test_a_folder_deleted_during_training_is_an_error(
+    config: RunConfig, tmp_path: Path, splits: str, interval: float
+) -> None:
+    class Delete(Callback):
+        def on_epoch_end(self, metrics) -> None:
+            if metrics["epoch"] == 4:
+                shutil.rmtree(tmp_path / "run")
+
+    settings = {"epochs": 8, "checkpoint_interval": interval}
+    [config] = resolve(["mlp"], None, settings, config.dataset, splits)
+    with pytest.raises(TrainingError, match=r"run.*' was deleted or moved while it was in use"):
+        run_splits(tmp_path / "run", config, load_graph(config), [Delete()])
+    assert not (tmp_path / "run").exists()

@@ -30,7 +30,7 @@ from glognn.models.configs import MODELS
 from glognn.report.study import plot_study
 from glognn.training import preflight
 from tests.conftest import ROOT
-from tests.program import Program
+from tests.program import GLOGNN, Program
 
 optuna = pytest.importorskip("optuna")
 from optuna.trial import TrialState  # noqa: E402
@@ -215,6 +215,34 @@ def test_two_workers_share_a_study_and_a_killed_ones_trial_is_retried(tmp_path: 
     [again] = [trial for trial in trials if trial.user_attrs.get("retry_of") == failed.number]
     assert failed.params.items() <= again.params.items()  # the same settings
     assert not list((tmp_path / "workers").glob("*.lock"))
+
+
+@pytest.mark.parametrize("tail", [b"{", b'{"op_code":5,"worker_id":"5a' + 5000 * b"x", b'{"op_code":1}'])
+def test_a_line_cut_off_does_not_spoil_the_journal(tmp_path: Path, tail: bytes) -> None:
+    """Of a worker that died or ran out of disk, for those that live and for those that come."""
+    what = search()
+    open_folder(tmp_path, what)
+    study = open_study(tmp_path, what)
+    for opened in (study, None):
+        with (tmp_path / "study.journal").open("ab") as file:
+            file.write(tail)
+        opened = opened or open_study(tmp_path, what)
+        opened.tell(opened.ask(), 0.5)
+    assert [trial.value for trial in study.trials] == [0.5] * 2
+    assert tail not in (tmp_path / "study.journal").read_bytes().splitlines()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are limited as on Linux")
+def test_a_study_goes_on_after_a_full_disk(tmp_path: Path) -> None:
+    arguments = ["tune", "-m", "mlp", "-d", "pairs", "--trials", "12", "--splits", "0", "--epochs", "10", "-o", "st"]
+    arguments += ["--workers", "1", "--sampler", "random"]
+    full = Program(GLOGNN, *arguments, cwd=tmp_path, largest_file=12 * 1024).wait()
+    assert full.returncode == 1
+    assert "File too large" in full.stderr
+    assert not (tmp_path / "st/study.journal").read_bytes().endswith(b"\n")
+    again = Program(GLOGNN, *arguments, cwd=tmp_path).wait()
+    assert again.returncode == 0, again.stderr
+    assert "best of 12 trials" in again.stdout
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:

@@ -122,19 +122,3 @@ def test_a_damaged_snapshot_says_so(data: Data, tmp_path: Path) -> None:
     (tmp_path / "c").write_bytes(b"not a checkpoint")
     with pytest.raises(InputError, match="not a readable safetensors file"):
         run("glognn", data, TrainingConfig(), Checkpoint(tmp_path / "c", interval=0, identity="x"))
-
-
-def test_a_failed_write_keeps_the_previous_file(tmp_path: Path) -> None:
-    from glognn.storage import write_atomically, write_text
-
-    path = tmp_path / "file.txt"
-    write_text(path, "old")
-
-    def fail(temporary: Path) -> None:
-        temporary.write_text("half of the n")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, fail)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

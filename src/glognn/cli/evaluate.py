@@ -82,7 +82,7 @@ def command(
         plot_confusion(found, folder / "confusion.png")
         plot_reliability(found, folder / "reliability.png")
     except OSError as error:
-        raise InputError(f"The folder '{folder}' cannot be written: {error.strerror}.") from None
+        raise InputError(str(error)) from None
     console = Console()
     if chosen.why:
         console.out(f"Used: {chosen.why}", highlight=False)

@@ -97,5 +97,5 @@ def command(
     try:
         write_table(table, out)
     except OSError as error:
-        raise InputError(f"'{out}' cannot be written: {error.strerror}.") from None
+        raise InputError(str(error)) from None
     console.out(f"{table.num_rows:,} predictions: {out}", highlight=False)

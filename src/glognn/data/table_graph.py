@@ -105,7 +105,7 @@ class KeptTables:
             write_table(pa.table({self.id_column: self.ids}), folder / NODES)
             write_json(folder / TABLES, content)
         except OSError as error:
-            raise InputError(f"The run folder '{folder}' cannot be written: {error.strerror}.") from None
+            raise InputError(str(error)) from None
         return folder / GRAPH
 
     @classmethod

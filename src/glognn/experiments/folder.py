@@ -8,10 +8,11 @@ comes last; a finished folder is never done again.
 
 from __future__ import annotations
 
+import itertools
 import json
 import tomllib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,37 @@ def held(folder: Path) -> Iterator[None]:
                 except OSError as error:
                     raise InputError(str(error)) from None
         yield
+
+
+@contextmanager
+def held_for_new_runs(folder: Path) -> Iterator[None]:
+    """Hold a folder without runs, which is so when it is free and still so when it is held."""
+    check_free(folder)
+    with held(folder):
+        check_free(folder)
+        yield
+
+
+def new_folder(path: Path) -> Path:
+    """A folder that was not there before and is nobody else's: that of the path, or else with a number behind."""
+    for number in itertools.count(1):
+        folder = path if number == 1 else path.with_name(f"{path.name}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InputError(f"The folder '{folder}' cannot be written: {error.strerror}.") from None
+        break
+    return folder
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove a folder of :func:`new_folder` that nothing came to lie in but its lock."""
+    with suppress(OSError):
+        if not any(path.name != ".lock" for path in folder.iterdir()):
+            (folder / ".lock").unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def check_free(folder: Path) -> None:

@@ -22,19 +22,23 @@ from torch_geometric.data import Data
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
-from glognn.errors import TrainingError
+from glognn.errors import InputError, TrainingError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
 from glognn.experiments.folder import Report, read_report, save_model
 from glognn.experiments.layout import CHECKPOINT, CONFIG, CURVE, DONE, MODEL, REPORT
-from glognn.experiments.plan import Job
+from glognn.experiments.plan import INDIFFERENT, Job
+from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.models.base import NodeModel
+from glognn.models.configs import find_model
+from glognn.settings import Settings
 from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
-from glognn.training.checkpoint import Checkpoint
+from glognn.training.checkpoint import Checkpoint, Snapshot
+from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.driver import train_batch
 from glognn.training.history import TrainingResult
@@ -108,6 +112,7 @@ class _Recorder(Callback):
 
     def on_train_end(self, result: TrainingResult) -> None:
         job, model = self.batch.jobs[result.member], self.models[result.member]
+        _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
         save_model(job.folder / MODEL, model)
         write_text(job.folder / CURVE, _curve_csv(result.curve))
@@ -120,6 +125,24 @@ class _Recorder(Callback):
                 write_text(folder / DONE, "")
                 shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
                 self.on_run_end(read_report(folder))
+
+
+class _BatchCheckpoint(Checkpoint):
+    """Of runs whose folders must still be there: writing into a deleted one would make it anew, without the rest."""
+
+    def __init__(self, batch: Batch, *, interval: float, identity: str) -> None:
+        super().__init__(batch.checkpoint, interval=interval, identity=identity)
+        self.batch = batch
+
+    def save(self, snapshot: Snapshot) -> None:
+        for job in self.batch.jobs:
+            _check_present(job)
+        super().save(snapshot)
+
+
+def _check_present(job: Job) -> None:
+    if not (job.folder / CONFIG).exists():
+        raise TrainingError(f"The run folder '{job.folder}' was deleted or moved while it was in use: start again.")
 
 
 def run_batch(
@@ -156,8 +179,8 @@ def run_batch(
         splits=[job.split for job in batch.jobs],
         configs=[job.config.training for job in batch.jobs],
         callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
-        checkpoint=Checkpoint(
-            batch.checkpoint,
+        checkpoint=_BatchCheckpoint(
+            batch,
             interval=config.training.checkpoint_interval,
             identity=hashlib.sha256("".join(identity).encode()).hexdigest(),
         ),
@@ -195,15 +218,15 @@ def run_splits(
     """
     splits = parse_splits(config.splits, loaded.graph.num_splits)
     places = [folder] if len(splits) == 1 else [folder / f"split-{split}" for split in splits]
-    if len(splits) > 1:
-        write_text(folder / CONFIG, config.to_toml(folder))
     jobs = [
         Job(place, config.for_split(split), split, config.model.name, "given")
         for place, split in zip(places, splits, strict=True)
     ]
-    for job in jobs:
-        if job.done:
-            on_split_end(read_report(job.folder))
+    done = [_finished(job, loaded) for job in jobs if job.done]
+    if len(splits) > 1:
+        write_text(folder / CONFIG, config.to_toml(folder))
+    for report in done:
+        on_split_end(report)
     for batch in make_batches(jobs, group=folder):
         for place, error in run_batch(batch, loaded, callbacks, on_split_end).items():
             raise TrainingError(error if place == folder else f"{place.name}: {error}")
@@ -213,6 +236,41 @@ def run_splits(
     write_json(folder / REPORT, summary)
     write_text(folder / DONE, "")
     return summary
+
+
+def _finished(job: Job, loaded: LoadedGraph) -> Report:
+    """The report of a run that is done, which must be of the settings and the graph that it is asked for.
+
+    The graph is known by its fingerprint, wherever it lies now.
+    """
+    report = read_report(job.folder)
+    found, wanted = (_decisive(tables) for tables in (report["config"], json.loads(json.dumps(job.config.tables()))))
+    names = [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
+    if names:
+        was, now = (", ".join(f"{name} {values.get(name)!r}" for name in names) for values in (found, wanted))
+        raise InputError(
+            f"'{job.folder}' is done, with {was}. Got {now} instead: put it back into {CONFIG}, or start again in a "
+            "new folder."
+        )
+    if report["data"]["fingerprint"] != loaded.facts["fingerprint"]:
+        raise InputError(
+            f"'{job.folder}' is done, on a graph with the fingerprint {report['data']['fingerprint'][:12]}. Got "
+            f"'{job.dataset}' with {loaded.facts['fingerprint'][:12]} instead: put the graph back, or start again in a "
+            "new folder."
+        )
+    return report
+
+
+def _decisive(tables: dict[str, Any]) -> dict[str, Any]:
+    """Of the settings in a record, those that decide what a run comes to on a graph, by name."""
+    indifferent = {*INDIFFERENT, "dataset"} - {"seed"}
+    kinds: dict[str, type[Settings]] = {
+        "data": GraphConfig,
+        "model": find_model(tables["model"]["name"]),
+        "training": TrainingConfig,
+    }
+    settings = [kind.without_added(tables[group]) for group, kind in kinds.items()]
+    return {name: value for group in settings for name, value in group.items() if name not in indifferent}
 
 
 def summarize(config: RunConfig, reports: list[Report]) -> Report:

@@ -124,14 +124,14 @@ def read_search(folder: Path) -> Search:
 def open_study(folder: Path, search: Search, storage: str | None = None) -> optuna.Study:
     import optuna
     from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    from glognn.experiments.journal import Journal
     from glognn.experiments.pruning import JUDGED_EVERY
 
     folder.mkdir(parents=True, exist_ok=True)
-    where: Any = storage or JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+    where: Any = storage or JournalStorage(Journal(folder / JOURNAL))
     return optuna.create_study(
         storage=where,
         study_name=f"{search.dataset}-{search.model}-{search.space}",

@@ -77,25 +77,29 @@ def train_models(
     source = None if config is None else str(config)
     configs = resolve(names, source, settings, dataset, splits)
     label = find_source(configs[0].dataset).label if tables is None else Path(tables.nodes).name.partition(".")[0]
-    folder = Path(out) if out else Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}"
-    if tables is not None:
-        configs = resolve(names, source, settings, _make_graph(tables, folder, progress), splits)
-    if tune:
-        configs = [_search(folder / "tune", each, settings, tune, data_mirror, progress) for each in configs]
-    return _start(folder, configs, data_mirror, progress)
+    from glognn.experiments.folder import held_for_new_runs, new_folder, remove_unused
+
+    folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
+    try:
+        with held_for_new_runs(folder):
+            if tables is not None:
+                configs = resolve(names, source, settings, _make_graph(tables, folder, progress), splits)
+            if tune:
+                configs = [_search(folder / "tune", each, settings, tune, data_mirror, progress) for each in configs]
+            return _start(folder, configs, data_mirror, progress)
+    finally:
+        if not out:
+            remove_unused(folder)
 
 
 def _make_graph(options: TableOptions, folder: Path, progress: Progress) -> str:
     """Read tables and write the graph made of them into a run folder; its path."""
     from glognn.data.table_graph import KeptTables, graph_from_tables
-    from glognn.experiments.folder import check_free, held
 
-    check_free(folder)
     tables, data = graph_from_tables(options)
-    with held(folder):
-        if (folder / "tune").is_dir() and KeptTables.load(folder).read != tables.read:
-            raise InputError(f"'{folder}' holds a search on other tables or columns: choose another --out.")
-        path = tables.save(folder, data)
+    if (folder / "tune").is_dir() and KeptTables.load(folder).read != tables.read:
+        raise InputError(f"'{folder}' holds a search on other tables or columns: choose another --out.")
+    path = tables.save(folder, data)
     progress.on_tables(tables, options)
     return str(path.resolve())
 
@@ -115,17 +119,15 @@ def _search(
 
 def _start(folder: Path, configs: list[RunConfig], mirror: str | Path | None, progress: Progress) -> TrainedModels:
     from glognn.data.table_graph import KeptTables
-    from glognn.experiments.folder import check_free, held, start_runs
+    from glognn.experiments.folder import start_runs
 
-    check_free(folder)
     graphs = _load(configs, mirror)
     advice: list[str] = []
-    with held(folder):
-        runs = start_runs(folder, configs)
-        if (folder / TABLES).is_file():
-            sizes = KeptTables.load(folder).read["class_sizes"]
-            advice = advise(sizes, graphs[0].facts, configs[0], tuned=(folder / "tune").is_dir())
-        return _run(folder, runs, graphs, advice, progress)
+    runs = start_runs(folder, configs)
+    if (folder / TABLES).is_file():
+        sizes = KeptTables.load(folder).read["class_sizes"]
+        advice = advise(sizes, graphs[0].facts, configs[0], tuned=(folder / "tune").is_dir())
+    return _run(folder, runs, graphs, advice, progress)
 
 
 def _resume(folder: Path, mirror: str | Path | None, progress: Progress) -> TrainedModels:
