@@ -16,6 +16,7 @@ import glognn
 from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
+from glognn.report.text import visible
 
 app = typer.Typer(
     name="glognn",
@@ -115,7 +116,7 @@ def _speak_plainly() -> None:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, DataWarning):
-            typer.echo(f"warning: {message}", err=True)
+            typer.echo(visible(f"warning: {message}"), err=True)
         else:
             usual(message, category, *place, **more)
 
@@ -129,5 +130,5 @@ def _speak_plainly() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    typer.echo(visible(f"error: {' '.join(message.split())}"), err=True)
     return code
