@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from glognn import GloGNNClassifier, InputError
 from glognn.cli import main as cli
 from glognn.data.convert import to_edges
 from glognn.data.npz import read_npz, write_npz
+from glognn.data.table_graph import KeptTables
 from glognn.data.tables import read_table, write_table
 from tests.conftest import make_data
 
@@ -182,6 +183,32 @@ def test_a_moved_run_folder_goes_on_and_predicts(glognn: Run, tmp_path: Path) ->
     assert (code, out) == (0, "48 predictions: after.csv\n")
     assert Path("before.csv").read_text() == Path("after.csv").read_text()
     assert "the best of 2 on validation" in glognn("predict", "elsewhere", "--out", "best.csv")[1]
+
+
+def test_whatever_is_wrong_in_the_record_of_tables_is_one_line(finished: Path, tmp_path: Path) -> None:
+    """Every value removed or of another type: refused by the file's name, or of no matter."""
+    whole, messages = (finished / "run/tables.json").read_text(), set()
+    (tmp_path / "nodes.parquet").write_bytes((finished / "run/nodes.parquet").read_bytes())
+
+    def spoil(content: Any) -> Iterator[str]:
+        for key in list(content) if isinstance(content, dict) else range(len(content)):
+            before = content[key]
+            for value in (None, "x", [], {}, -1.5):
+                content[key] = value
+                yield json.dumps(whole_content)
+            content[key] = before
+            if isinstance(before, dict | list):
+                yield from spoil(before)
+
+    whole_content = json.loads(whole)
+    for text in (*spoil(whole_content), "", "[]", "null", "{}", whole[:99], "NaN"):
+        (tmp_path / "tables.json").write_text(text)
+        try:
+            KeptTables.load(tmp_path)
+        except InputError as error:
+            messages.add(str(error))
+    assert all("tables.json' " in message and "\n" not in message for message in messages)
+    assert any("encoding.columns[0].mean must be int or float, not None" in message for message in messages)
 
 
 def test_predictions_name_ids_and_classes(finished: Path, glognn: Run, tmp_path: Path) -> None:

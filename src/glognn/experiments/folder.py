@@ -8,7 +8,6 @@ comes last; a finished folder is never done again.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,13 +16,15 @@ from typing import Any
 
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
-from glognn.experiments.layout import CONFIG, MODEL, REPORT
+from glognn.experiments.layout import CONFIG, MODEL
+from glognn.experiments.reports import Report, read_report
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
+from glognn.records import misfit
 from glognn.storage import locked, write_text
 from glognn.training.checkpoint import load_tensors, save_tensors
 
-Report = dict[str, Any]
+__all__ = ["Report", "check_free", "find_runs", "held", "load_model", "read_report", "save_model", "start_runs"]
 
 
 def save_model(path: Path, model: NodeModel[Any]) -> None:
@@ -54,22 +55,28 @@ def load_model(path: str | Path) -> NodeModel[Any]:
     return model.eval()
 
 
-def read_report(folder: Path) -> Report:
-    try:
-        report: Report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise InputError(f"'{folder}' has no readable {REPORT}: {error}.") from None
-    return report
-
-
 def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
     """The runs a folder was started with: itself, or its children when it was started with several models."""
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"'{folder}' is no run folder: it has no {CONFIG}.")
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    children = [folder / name for name in content["runs"]] if "runs" in content else [folder]
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
+    children = _children(folder, content["runs"]) if "runs" in content else [folder]
     return [(child, read_config(child / CONFIG)) for child in children]
+
+
+def _children(folder: Path, names: Any) -> list[Path]:
+    """Folders of several models, each in the folder of them all and not led out of it by a symlink."""
+    place = f"'runs' of '{folder / CONFIG}'"
+    if misfit(names, [str]) or not names or len(set(names)) != len(names):
+        raise InputError(f"{place} must name different folders. Got {names!r} instead.")
+    for name in names:
+        if "\0" in name or Path(name).name != name or (folder / name).resolve().parent != folder.resolve():
+            raise InputError(f"{place} must name folders in '{folder}'. Got {name!r} instead.")
+    return [folder / name for name in names]
 
 
 @contextmanager
