@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.experiments.batches import Batch, make_batches
-from glognn.experiments.folder import find_runs, read_report
+from glognn.experiments.folder import find_runs, load_model, read_report
 from glognn.experiments.plan import Job
 from glognn.experiments.saved import open_saved
 from glognn.experiments.train import train_models
 from glognn.report.listing import find_groups
+from glognn.training.checkpoint import load_tensors, save_tensors
 from tests.conftest import make_data
 
 
@@ -99,3 +102,38 @@ def test_a_damaged_list_of_a_batch(text: str, run: Path) -> None:
     listing.write_text(text)
     with pytest.raises(InputError, match=listing.name):
         make_batches(jobs, group=folder)
+
+
+def forge(path: Path, change: Callable[[dict[str, torch.Tensor], dict[str, Any]], object]) -> None:
+    tensors, values = load_tensors(path)
+    change(tensors, values)
+    save_tensors(path, tensors, values)
+
+
+DAMAGE: dict[str, tuple[Callable[[dict[str, torch.Tensor], dict[str, Any]], object], str]] = {
+    "missing": (lambda tensors, _: tensors.popitem(), "must be of shape .* It is absent instead"),
+    "all missing": (lambda tensors, _: tensors.clear(), "It is absent instead"),
+    "extra": (lambda tensors, _: tensors.update(more=torch.ones(2)), r"'more' must be absent\. It is of shape \(2,\)"),
+    "misshapen": (lambda tensors, _: tensors.update({next(iter(tensors)): torch.ones(1, 1)}), r"is of shape \(1, 1\)"),
+    "huge": (lambda _, values: values["settings"].update(hidden_channels=2**26), "must be of shape .*67108864"),
+    "huge inputs": (lambda _, values: values.update(in_channels=2**40), "must be of shape .*1099511627776"),
+    "beyond numbers": (lambda _, values: values.update(in_channels=2**70), "its settings make no model"),
+    "negative inputs": (lambda _, values: values.update(in_channels=-3), "its settings make no model"),
+    "text as a size": (lambda _, values: values.update(out_channels="3"), "out_channels must be int, not '3'"),
+    "no settings": (lambda _, values: values.pop("settings"), "settings is missing"),
+    "an unknown setting": (lambda _, values: values["settings"].update(width=3), "its settings make no model: .*width"),
+    "an unknown model": (lambda _, values: values.update(model="none"), "no model: There is no model 'none'"),
+    "another model": (lambda _, values: values.update(model="gcnii", settings={}), "is damaged"),
+    "no values": (lambda _, values: values.clear(), "schema_version"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_weights_that_do_not_fit_their_settings(case: str, run: Path) -> None:
+    """Sizes are compared before a model is built: one of 2**26 channels would take gigabytes."""
+    path = run / "mlp/split-0/model.safetensors"
+    change, message = DAMAGE[case]
+    forge(path, change)
+    with pytest.raises(InputError, match=message) as raised:
+        load_model(path)
+    assert "\n" not in str(raised.value)
