@@ -17,7 +17,7 @@ from tests.conftest import ENVIRONMENT, ROOT
 
 SOURCE = Path(glognn.__file__).parent
 FLOORS = [
-    {"errors", "settings", "storage", "native"},
+    {"errors", "records", "settings", "storage", "native"},
     {"graph"},
     {"data"},
     {"ops"},

@@ -138,7 +138,54 @@ def test_an_interrupt_says_how_to_go_on(graph_file: Path, tmp_path: Path) -> Non
     done = process.wait()
     assert done.returncode == 130
     assert "glognn train --resume run" in done.stdout
-    assert "Traceback" not in done.stderr
+    assert done.stderr == "error: interrupted.\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process group is interrupted as on POSIX systems")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_interrupt_of_a_search_and_its_workers_is_one_line(workers: str, graph_file: Path, tmp_path: Path) -> None:
+    options = ["-d", str(graph_file), "-m", "mlp", "--trials", "9999", "--epochs", "1000", "--workers", workers]
+    process = subprocess.Popen(
+        [*COMMAND, "tune", *options, "-o", "study"], cwd=tmp_path, env=ENVIRONMENT, text=True,
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.readline()  # the search has begun
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate()[1] == "error: interrupted.\n"
+    assert process.returncode == 130
+
+
+def test_an_interrupt_while_the_program_is_loaded_is_one_line() -> None:
+    code = "import sys, signal, glognn.__main__ as program\n"
+    code += "class Interrupt:\n    def find_spec(*_):\n        signal.raise_signal(signal.SIGINT)\n"
+    code += "sys.meta_path.insert(0, Interrupt)\nprogram.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted.\n")
+
+
+def test_an_error_nobody_foresaw_is_one_line_and_a_file(tmp_path: Path) -> None:
+    code = "import glognn.cli.models as room\ndef fail(name):\n    raise LookupError('lost\\nthings')\n"
+    code += f"room.find_model = fail\n{GLOGNN}"
+    done = program.run("models", "gcn", code=1, program=code, TMPDIR=str(tmp_path))
+    [kept] = tmp_path.glob("glognn-error-*.txt")
+    assert done.stderr == (
+        f"error: LookupError: lost things (an error in glognn itself; '{kept}' says where, and so does --debug)\n"
+    )
+    text = kept.read_text()
+    assert "['models', 'gcn']" in text
+    assert text.endswith("LookupError: lost\nthings\n")
+    assert "Traceback (most recent call last)" in text
+    shown = program.run("models", "gcn", "--debug", code=1, program=code, TMPDIR=str(tmp_path)).stderr
+    assert shown.startswith("Traceback (most recent call last)")
+    assert "error: LookupError: lost things" in shown
+
+
+def test_debug_shows_where_a_known_error_was_raised() -> None:
+    plain, shown = (run(*words, "models", "no such", check=False).stderr for words in ([], ["--debug"]))
+    assert plain.startswith("error: There is no model 'no such'")
+    assert shown.startswith("Traceback (most recent call last)")
+    assert shown.endswith(plain)
 
 
 def nothing(path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from glognn import GloGNNClassifier, InputError
 from glognn.cli import main as cli
 from glognn.data.convert import to_edges
 from glognn.data.npz import read_npz, write_npz
+from glognn.data.table_graph import KeptTables
 from glognn.data.tables import read_table, write_table
 from tests.conftest import make_data
 
@@ -122,6 +123,49 @@ def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path)
     assert "who" not in (tmp_path / "run/report.json").read_text()
 
 
+def test_names_that_look_like_markup_or_command_the_terminal_are_shown_as_they_are(
+    glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    generator = np.random.default_rng(0)
+    strange = ["[/b]", "[red]", "\x1b[31mx", ":smile:", "$a_$", "\x9b2J\u202e"]
+    ids = [f"{strange[place % len(strange)]}{place}" for place in range(60)]
+    labels = ["[/yes]", "\x1b[2Jno [x]", "$\\frac$"]
+    columns = {"income [/month]": generator.normal(size=60), "age [years] \x1b[31m": generator.normal(size=60)}
+    nodes = pd.DataFrame({"id [/]": ids, **columns, "class [/c]": [labels[place % 3] for place in range(60)]})
+    nodes["constant [/k]"] = 1
+    nodes.to_csv(tmp_path / "n [red].csv", index=False)
+    pd.DataFrame({"s": ids, "t [/t]": ids[1:] + ids[:1]}).to_csv(tmp_path / "e [bold].csv", index=False)
+    tables = ["--nodes", "n [red].csv", "--edges", "e [bold].csv", "--label", "class [/c]"]
+    code, out, err = glognn("train", *tables, "-m", "mlp", "--epochs", "2", "--out", "run [i]")
+    assert (code, err) == (0, "")
+    for shown in (r"age [years] \x1b[31m ", "income [/month] ", "n [red].csv", "e [bold].csv", "id [/]", "t [/t]",
+                  "class [/c]", "[/yes]", r"\x1b[2Jno [x]", "constant [/k] (", "run [i]"):  # fmt: skip
+        assert shown in out, shown
+    seen = out
+    truth = tmp_path / "truth.csv"
+    nodes[["id [/]", "class [/c]"]].to_csv(truth, index=False)
+    code, out, err = glognn("evaluate", "run [i]", "--labels", "truth.csv", "--out", "e [u]")
+    assert (code, err) == (0, "")
+    assert all(shown in out for shown in ("[/yes] ", r"\x1b[2Jno [x] ", "$\\frac$ ", "as [/yes]", "e [u]"))
+    seen += out
+    code, out, err = glognn("predict", "run [i]", "--out", "p [dim].csv")
+    assert (code, err) == (0, "")
+    assert "p [dim].csv" in out
+    assert set(read_table(tmp_path / "p [dim].csv")["id [/]"].to_pylist()) == set(ids)
+    seen += out
+    code, out, err = glognn("runs", ".", "--differences")
+    assert (code, err) == (0, "")
+    assert "run [i]" in out
+    seen += out
+    (tmp_path / "ids.csv").write_text("id [/]\n\x1b[31mnobody\n")
+    code, out, err = glognn("predict", "run [i]", "--ids", "ids.csv", "--out", "\x1b[31m.csv")
+    assert code == 2
+    assert r"\x1b[31mnobody" in err
+    for text in (seen, out, err):
+        assert not {"\x1b", "\x9b", "\u202e"} & set(text)
+
+
 def test_a_moved_run_folder_goes_on_and_predicts(glognn: Run, tmp_path: Path) -> None:
     lay_down(tmp_path)
     several = ["--model", "glognn++", "--model", "mlp", "--random-splits", "2"]
@@ -139,6 +183,32 @@ def test_a_moved_run_folder_goes_on_and_predicts(glognn: Run, tmp_path: Path) ->
     assert (code, out) == (0, "48 predictions: after.csv\n")
     assert Path("before.csv").read_text() == Path("after.csv").read_text()
     assert "the best of 2 on validation" in glognn("predict", "elsewhere", "--out", "best.csv")[1]
+
+
+def test_whatever_is_wrong_in_the_record_of_tables_is_one_line(finished: Path, tmp_path: Path) -> None:
+    """Every value removed or of another type: refused by the file's name, or of no matter."""
+    whole, messages = (finished / "run/tables.json").read_text(), set()
+    (tmp_path / "nodes.parquet").write_bytes((finished / "run/nodes.parquet").read_bytes())
+
+    def spoil(content: Any) -> Iterator[str]:
+        for key in list(content) if isinstance(content, dict) else range(len(content)):
+            before = content[key]
+            for value in (None, "x", [], {}, -1.5):
+                content[key] = value
+                yield json.dumps(whole_content)
+            content[key] = before
+            if isinstance(before, dict | list):
+                yield from spoil(before)
+
+    whole_content = json.loads(whole)
+    for text in (*spoil(whole_content), "", "[]", "null", "{}", whole[:99], "NaN"):
+        (tmp_path / "tables.json").write_text(text)
+        try:
+            KeptTables.load(tmp_path)
+        except InputError as error:
+            messages.add(str(error))
+    assert all("tables.json' " in message and "\n" not in message for message in messages)
+    assert any("encoding.columns[0].mean must be int or float, not None" in message for message in messages)
 
 
 def test_predictions_name_ids_and_classes(finished: Path, glognn: Run, tmp_path: Path) -> None:

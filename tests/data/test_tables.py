@@ -236,6 +236,7 @@ LINES = {
     "plain": "a,b,c\n1,x,2\n3,y,1\n",
     "no last end of line": "a,b,c\n1,x,2\n3,y,1",
     "ends of lines of Windows": "a,b,c\r\n1,x,2\r\n3,y,1\r\n",
+    "ends of lines of old": "a,b,c\r1,x,2\r3,y,1\r",
     "quoted": '"a","b","c"\n"1","x","2"\n"3","y","1"\n',
     "quotes inside": 'a,b,c\n1,"x ""y"", z",2\n3,y,1\n',
     "an empty line": "a,b,c\n1,x,2\n\n3,y,1\n",

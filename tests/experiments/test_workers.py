@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,16 @@ def test_workers_end_when_nobody_listens_any_more() -> None:
         found.add(next(messages))
     messages.close()  # type: ignore[attr-defined]
     assert not any(is_running(pid) for pid in found)
+
+
+def test_a_terminal_s_interrupt_does_not_reach_workers_that_are_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parent ends them: a worker that is interrupted while it imports would write a traceback of its own."""
+    start = BaseProcess.start
+
+    def interrupted(process: BaseProcess) -> None:
+        start(process)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGINT)
+
+    monkeypatch.setattr(BaseProcess, "start", interrupted)
+    assert sorted(do_tasks(squares, range(5), 2)) == [(k, k**2) for k in range(5)]

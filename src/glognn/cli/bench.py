@@ -14,12 +14,12 @@ from glognn.data.fetch import mirror_dir
 from glognn.data.sources import find_source
 from glognn.errors import InputError
 from glognn.experiments.plan import parse_names
+from glognn.report.text import visible
 from glognn.settings import SettingInfo
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from glognn.bench.records import Record
+    from glognn.cli.terminal import Terminal
 
 _INFOS: dict[str, SettingInfo] = {info.name: info for info in BenchConfig.infos()}
 _QUIET_PROFILER = {"KINETO_LOG_LEVEL": "99"}
@@ -76,7 +76,7 @@ def command(
 
       glognn bench twin:pokec --device cuda --splits 1
     """
-    from rich.console import Console
+    from glognn.cli.terminal import Terminal
 
     chosen = parse_names(models, ALL_METHODS, "method") if models is not None else list(METHODS)
     names = [find_source(name.strip()).name for name in datasets.split(",") if name.strip()]
@@ -95,14 +95,14 @@ def command(
         raise InputError(f"--out must be a file. Got the folder '{out}' instead.")
     mirror = mirror_dir(data_mirror)
     os.environ |= {name: value for name, value in _QUIET_PROFILER.items() if name not in os.environ}
-    console = Console()
+    console = Terminal()
     _show(console, _run(console, names, chosen, config, mirror, out))
     if out is not None:
-        console.out(f"Record: {out}", highlight=False)
+        console.out(f"Record: {out}")
 
 
 def _run(
-    console: Console, names: list[str], chosen: list[str], config: BenchConfig, mirror: Path | None, out: Path | None
+    console: Terminal, names: list[str], chosen: list[str], config: BenchConfig, mirror: Path | None, out: Path | None
 ) -> Record:
     from glognn.bench.suite import num_steps, run_bench
     from glognn.cli.progress import counting
@@ -113,8 +113,8 @@ def _run(
 
         def tell(dataset: str, what: str) -> None:
             if not console.is_terminal and dataset not in begun:
-                console.out(f"{find_source(dataset).label}: timing {', '.join(chosen)}", highlight=False)
-            progress.update(task, advance=1 if begun else 0, note=f"{dataset}, {what}")
+                console.out(f"{find_source(dataset).label}: timing {', '.join(chosen)}")
+            progress.update(task, advance=1 if begun else 0, note=visible(f"{dataset}, {what}"))
             begun.append(dataset)
 
         record = run_bench(names, chosen, config, mirror, out, tell)
@@ -122,7 +122,7 @@ def _run(
     return record
 
 
-def _show(console: Console, record: Record) -> None:
+def _show(console: Terminal, record: Record) -> None:
     from glognn.report.bench import bench_table, notes, profile_tables, to_markdown
 
     for table in profile_tables(record):
@@ -131,6 +131,6 @@ def _show(console: Console, record: Record) -> None:
     if console.is_terminal:
         console.print(bench_table(record))
     else:
-        typer.echo(to_markdown(record), nl=False)
+        typer.echo(visible(to_markdown(record)), nl=False)
     for line in notes(record):
-        console.out(line, highlight=False)
+        console.out(line)

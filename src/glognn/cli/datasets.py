@@ -16,8 +16,7 @@ from glognn.data.sources import Source, find_source
 from glognn.errors import GloGNNError, InputError, MissingFileError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from glognn.cli.terminal import Terminal
     from glognn.data.statistics import Statistics
 
 GROUPS = {"small": "small, of the paper", "large": "large, of the paper", "beyond": "beyond the paper"}
@@ -62,9 +61,9 @@ def command(
 
       glognn datasets --verify --data-mirror /data/mirror
     """
-    from rich.console import Console
+    from glognn.cli.terminal import Terminal
 
-    console = Console()
+    console = Terminal()
     mirror = mirror_dir(data_mirror)
     sources = [find_source(name) for name in names or []]
     if picture is not None and (len(sources) != 1 or verify or picture.suffix not in PICTURE_SUFFIXES):
@@ -80,9 +79,10 @@ def command(
             _show(console, source, mirror, picture, as_json)
 
 
-def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
-    from rich.console import Console
+def _list(console: Terminal, mirror: Path | None, as_json: bool) -> None:
     from rich.table import Table
+
+    from glognn.cli.terminal import Terminal
 
     if as_json:
         content = {name: _facts(entry) | {"here": is_present(entry, mirror)} for name, entry in DATASETS.items()}
@@ -90,7 +90,7 @@ def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
         return
     wide = not console.is_terminal or console.width >= WIDE
     if not console.is_terminal:
-        console = Console(width=max(console.width, WIDE))
+        console = Terminal(width=max(console.width, WIDE))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("dataset", no_wrap=True)
     for full, short in (
@@ -107,7 +107,7 @@ def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
     for entry in DATASETS.values():
         if entry.group != group:
             group = entry.group
-            table.add_row(f"[dim]{GROUPS[group]}[/dim]")
+            table.add_row(GROUPS[group], style="dim")
         expected = entry.expected
         table.add_row(
             entry.name,
@@ -129,7 +129,7 @@ def _list(console: Console, mirror: Path | None, as_json: bool) -> None:
         f"Generated: pairs; twin:NAME of {twins} (twin:NAME@0.1: a tenth of it).",
         f"Cache: {cache_dir()}",
     ]
-    console.out("\n".join(notes + ([f"Mirror: {mirror}"] if mirror else [])), highlight=False)
+    console.out("\n".join(notes + ([f"Mirror: {mirror}"] if mirror else [])))
 
 
 def _facts(entry: Dataset) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _facts(entry: Dataset) -> dict[str, Any]:
     }
 
 
-def _show(console: Console, source: Source, mirror: Path | None, picture: Path | None, as_json: bool) -> None:
+def _show(console: Terminal, source: Source, mirror: Path | None, picture: Path | None, as_json: bool) -> None:
     entry = source.entry if source.kind == "published" else None
     content: dict[str, Any] = {"name": source.name, "kind": source.kind} | (_facts(entry) if entry else {})
     if not as_json:
@@ -166,7 +166,7 @@ def _show(console: Console, source: Source, mirror: Path | None, picture: Path |
         if as_json:
             typer.echo(json.dumps(content | {"measured": None, "reason": str(error)}, indent=2))
         else:
-            console.out(f"\nnot measured: {error}", highlight=False)
+            console.out(f"\nnot measured: {error}")
         return
     from glognn.report.dataset import plot_dataset
 
@@ -176,28 +176,26 @@ def _show(console: Console, source: Source, mirror: Path | None, picture: Path |
         typer.echo(json.dumps(content | {"measured": measured, "picture": str(path)}, indent=2))
         return
     _print_measured(console, found, loaded.splits_origin)
-    console.out(f"\npicture: {path}\n", highlight=False)
+    console.out(f"\npicture: {path}\n")
 
 
-def _rows(console: Console, title: str, rows: list[tuple[str, str]]) -> None:
-    from rich.markup import escape
+def _rows(console: Terminal, title: str, rows: list[tuple[str, str]]) -> None:
     from rich.table import Table
 
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True, style="dim", min_width=22)
     table.add_column()
     for name, text in rows:
-        table.add_row(name, escape(text))
+        table.add_row(name, text)
     console.print(table)
 
 
-def _print_facts(console: Console, source: Source, entry: Dataset | None) -> None:
-    console.print(f"[bold]{source.name}[/bold]")
+def _print_facts(console: Terminal, source: Source, entry: Dataset | None) -> None:
+    console.print(source.name, style="bold")
     if entry is None:
         if source.entry is not None:
             console.out(
                 f"a generated graph with the sizes of {source.entry.name}; scores on it say nothing about that dataset",
-                highlight=False,
             )
         return
     prepared = ", ".join(f"{name} {str(value).lower()}" for name, value in entry.graph.as_dict().items())
@@ -214,7 +212,7 @@ def _print_facts(console: Console, source: Source, entry: Dataset | None) -> Non
     _rows(console, "", rows)
 
 
-def _print_measured(console: Console, found: Statistics, splits_origin: str) -> None:
+def _print_measured(console: Terminal, found: Statistics, splits_origin: str) -> None:
     degrees, h = found.degree_summary(), found.homophily
     sizes = [
         f"{name} {low:,}" + (f" to {high:,}" if low != high else "") for name, (low, high) in found.set_sizes.items()
@@ -255,7 +253,7 @@ def _print_measured(console: Console, found: Statistics, splits_origin: str) -> 
     _rows(console, "\nmeasured", rows)
 
 
-def _verify(console: Console, sources: list[Source], mirror: Path | None, as_json: bool) -> None:
+def _verify(console: Terminal, sources: list[Source], mirror: Path | None, as_json: bool) -> None:
     """One line for each dataset; exit code 1 when one differs."""
     from glognn.data.sources import load_source
     from glognn.data.statistics import differences, measure
@@ -290,14 +288,13 @@ def _verify(console: Console, sources: list[Source], mirror: Path | None, as_jso
                 f"{found.edges_given if given else found.edges_undirected:>10,} edges {found.features:>6,} features "
                 f"{found.classes:>3} classes  homophily {homophily:.2f}  "
                 f"{'; '.join(wrongs) if wrongs else content}",
-                highlight=False,
             )
     if as_json:
         typer.echo(json.dumps(results, indent=2))
     else:
         absent = [name for name, entry in DATASETS.items() if not is_present(entry, mirror)] if not sources else []
         if absent:
-            console.out(f"not on this machine: {', '.join(absent)}", highlight=False)
+            console.out(f"not on this machine: {', '.join(absent)}")
     bad = [name for name, result in results.items() if result["differences"]]
     if bad:
         raise GloGNNError(f"{len(bad)} of {len(results)} datasets are not what was published: {', '.join(bad)}.")

@@ -47,8 +47,8 @@ def command(
       glognn evaluate runs/first --model glognn++ --split 1
     """
     import numpy as np
-    from rich.console import Console
 
+    from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
     from glognn.experiments.saved import open_saved
@@ -83,11 +83,11 @@ def command(
         plot_reliability(found, folder / "reliability.png")
     except OSError as error:
         raise InputError(str(error)) from None
-    console = Console()
+    console = Terminal()
     if chosen.why:
-        console.out(f"Used: {chosen.why}", highlight=False)
-    console.out(f"{len(nodes):,} nodes with a known class: {truth}\n", highlight=False)
+        console.out(f"Used: {chosen.why}")
+    console.out(f"{len(nodes):,} nodes with a known class: {truth}\n")
     console.print(score_table(found))
     console.out("")
     console.print(class_table(found))
-    console.out(f"\nEvaluation: {folder}", highlight=False)
+    console.out(f"\nEvaluation: {folder}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import platform
 import sys
+import tempfile
+import traceback
 import warnings
 from typing import Annotated, Any
 
@@ -13,6 +16,7 @@ import glognn
 from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
+from glognn.report.text import visible
 
 app = typer.Typer(
     name="glognn",
@@ -37,6 +41,8 @@ _COMMANDS = {
     "models": models,
     "bench": bench,
 }
+_DEBUG = "--debug"
+_INTERRUPTED = 130
 
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command))(_room.command)
@@ -53,6 +59,9 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
+    debug: Annotated[
+        bool, typer.Option(_DEBUG, help="Show the traceback of an error, too. It may stand anywhere in the line.")
+    ] = False,
 ) -> None:
     pass
 
@@ -60,30 +69,45 @@ def _root(
 def main() -> None:
     """Run the command line: one-line errors, exit code 2 for wrong input, 1 for failures, 130 when interrupted."""
     _speak_plainly()
+    arguments = [word for word in sys.argv[1:] if word != _DEBUG]
     try:
-        code = app(prog_name="glognn", standalone_mode=False)
-    except InputError as error:
-        code = _fail(str(error), 2)
-    except GloGNNError as error:
-        code = _fail(str(error), 1)
-    except OSError as error:
-        code = _fail(str(error), 1)
+        code = app(arguments, prog_name="glognn", standalone_mode=False)
+        if code == _INTERRUPTED:  # what typer makes of a KeyboardInterrupt
+            raise KeyboardInterrupt
     except (KeyboardInterrupt, typer.Abort):
-        code = _fail("interrupted.", 130)
+        code = _fail("interrupted.", _INTERRUPTED)
     except Exception as error:
+        if _DEBUG in sys.argv[1:]:
+            traceback.print_exception(error)
         code = _explain(error)
     sys.exit(code or 0)
 
 
 def _explain(error: Exception) -> int:
+    """Say in one line what is wrong; the exit code."""
+    if isinstance(error, GloGNNError | OSError):
+        return _fail(str(error) or type(error).__name__, 2 if isinstance(error, InputError) else 1)
+    # Usage errors come from the parser inside typer, whose class has moved between versions.
+    if hasattr(error, "format_message"):
+        return _fail(error.format_message(), getattr(error, "exit_code", 2))
     from glognn.training.preflight import ran_out
 
     if ran_out(error):
         return _fail(f"Memory ran out. {error}", 1)
-    # Usage errors come from the parser inside typer, whose class has moved between versions.
-    if not hasattr(error, "format_message"):
-        raise error
-    return _fail(error.format_message(), getattr(error, "exit_code", 2))
+    return _fail(f"{type(error).__name__}: {error} (an error in glognn itself; {_keep(error)})", 1)
+
+
+def _keep(error: Exception) -> str:
+    """Write the traceback of an error nobody foresaw into a file; where it is, in words."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="glognn-error-", suffix=".txt", encoding="utf-8", errors="backslashreplace", delete=False
+        ) as file:
+            file.write(f"glognn {glognn.__version__}, Python {platform.python_version()}, {platform.platform()}\n")
+            file.write(f"{sys.argv[1:]!r}\n\n{''.join(traceback.format_exception(error))}")
+    except OSError:
+        return f"{_DEBUG} shows where"
+    return f"'{file.name}' says where, and so does {_DEBUG}"
 
 
 def _speak_plainly() -> None:
@@ -92,7 +116,7 @@ def _speak_plainly() -> None:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, DataWarning):
-            typer.echo(f"warning: {message}", err=True)
+            typer.echo(visible(f"warning: {message}"), err=True)
         else:
             usual(message, category, *place, **more)
 
@@ -106,5 +130,5 @@ def _speak_plainly() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    typer.echo(visible(f"error: {' '.join(message.split())}"), err=True)
     return code

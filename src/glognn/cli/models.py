@@ -18,11 +18,12 @@ def command(
     if names:
         typer.echo("\n".join(MODELS))
         return
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
-    console = Console()
+    from glognn.cli.terminal import Terminal
+
+    console = Terminal()
     if name is None:
         table = Table("model", "what it does", "from", box=None, pad_edge=False, header_style="bold")
         for config in MODELS.values():
@@ -31,8 +32,8 @@ def command(
         console.print("\nglognn models MODEL shows a model's settings; glognn train --model MODEL trains it.")
         return
     config = find_model(name)
-    console.print(f"[bold]{config.title}[/bold]: {config.summary} ({config.paper})\n")
+    console.print(Text.assemble((config.title, "bold"), f": {config.summary} ({config.paper})\n"))
     table = Table("flag", "default", "must be", "what it does", box=None, pad_edge=False, header_style="bold")
     for info in config.infos():
-        table.add_row(flag(info.name), str(info.default), escape(info.rule.describe()), info.help)
+        table.add_row(flag(info.name), str(info.default), info.rule.describe(), info.help)
     console.print(table)

@@ -61,8 +61,7 @@ def command(
 
       glognn predict runs/first --model mlp --split 1 --out mlp.tsv.gz
     """
-    from rich.console import Console
-
+    from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import find_nodes
     from glognn.data.tables import check_header, column_names, find_column, read_table, table_format, write_table
     from glognn.experiments.saved import open_saved
@@ -73,9 +72,9 @@ def command(
     if nodes is not None and ids is not None:
         raise InputError("--ids chooses among known nodes, --nodes brings new ones. Leave out one of them.")
     chosen = open_saved(run, [model] if model else [], split)
-    console = Console()
+    console = Terminal()
     if chosen.why:
-        console.out(f"Used: {chosen.why}", highlight=False)
+        console.out(f"Used: {chosen.why}")
     wanted = None
     if nodes is not None:
         found, left_out = chosen.predict_new(nodes, edges, unknown_edges=unknown_edges or "error")
@@ -83,7 +82,6 @@ def command(
             console.out(
                 f"Edges left out: {left_out['unknown']:,} to unknown ids, {left_out['known']:,} between nodes that the "
                 "graph holds already",
-                highlight=False,
             )
     else:
         found, _ = chosen.predict(data_mirror)
@@ -98,4 +96,4 @@ def command(
         write_table(table, out)
     except OSError as error:
         raise InputError(str(error)) from None
-    console.out(f"{table.num_rows:,} predictions: {out}", highlight=False)
+    console.out(f"{table.num_rows:,} predictions: {out}")

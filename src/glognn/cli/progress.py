@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,6 +18,7 @@ from rich.progress import Progress as Bars
 from rich.status import Status
 
 from glognn.cli.tables import describe_graph, describe_tables
+from glognn.cli.terminal import Terminal
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 LINE_EVERY = 10.0
 
 
-def counting(console: Console, what: str) -> Bars:
+def counting(console: Terminal, what: str) -> Bars:
     """A bar that counts things done, with a note and the time left; nothing where there is no terminal."""
     return Bars(
         TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -58,7 +58,7 @@ class Display(Progress):
         work: What was begun last.
     """
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+    def __init__(self, console: Terminal, *, quiet: bool = False) -> None:
         self.console = console
         self.quiet = quiet
         self.work: Work | None = None
@@ -83,7 +83,7 @@ class Display(Progress):
             live.start()
 
     def _say(self, text: str) -> None:
-        self.console.out(text, highlight=False)
+        self.console.out(text)
 
     def on_tables(self, tables: KeptTables, options: TableOptions) -> None:
         if not self.quiet:
@@ -113,7 +113,7 @@ class Display(Progress):
 
     def _begin_training(self, total: int) -> None:
         bars = Bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("{task.fields[score]}"),

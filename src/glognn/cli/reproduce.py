@@ -79,12 +79,11 @@ def command(
 
       glognn reproduce table1 --models glognn,glognn++ --datasets texas,cora --seeds 0-2
     """
-    from rich.console import Console
-
     from glognn.cli.progress import Display
+    from glognn.cli.terminal import Terminal
     from glognn.report.reproduction import render
 
-    console = Console()
+    console = Terminal()
     for each, rows, columns in choose_studies(study, models, datasets, quick=quick):
         with Display(console) as display:
             done = reproduce(
@@ -105,7 +104,7 @@ def command(
             )
         for part in render(done, terminal=console.is_terminal):
             if isinstance(part, str):
-                console.out(part, highlight=False)
+                console.out(part)
             else:
                 console.print(part)
         if done.failures:

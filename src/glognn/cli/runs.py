@@ -11,8 +11,7 @@ import typer
 from glognn.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from glognn.cli.terminal import Terminal
     from glognn.report.listing import RunGroup
 
 
@@ -38,8 +37,7 @@ def command(
 
       glognn runs runs/reproduce --model glognn++ --dataset texas --differences
     """
-    from rich.console import Console
-
+    from glognn.cli.terminal import Terminal
     from glognn.report.listing import find_groups
 
     if not folder.is_dir():
@@ -54,9 +52,9 @@ def command(
     if as_json:
         typer.echo(json.dumps([group.record() for group in groups], indent=2))
         return
-    console = Console()
+    console = Terminal()
     if not groups:
-        console.out(f"No finished run below '{folder}' fits.", highlight=False)
+        console.out(f"No finished run below '{folder}' fits.")
         return
     _list(console, groups)
     if differences:
@@ -68,7 +66,7 @@ def _percent(score: tuple[float, float | None]) -> str:
     return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
 
 
-def _list(console: Console, groups: list[RunGroup]) -> None:
+def _list(console: Terminal, groups: list[RunGroup]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -93,14 +91,14 @@ def _list(console: Console, groups: list[RunGroup]) -> None:
     console.print(table)
 
 
-def _differences(console: Console, groups: list[RunGroup]) -> None:
+def _differences(console: Terminal, groups: list[RunGroup]) -> None:
     from rich.table import Table
 
     from glognn.report.listing import differing_settings
 
     found = differing_settings(groups)
     if not found:
-        console.out("\nTheir settings are the same.", highlight=False)
+        console.out("\nTheir settings are the same.")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("setting", *(group.key for group in groups)):

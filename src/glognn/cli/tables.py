@@ -13,8 +13,7 @@ from glognn.data.sources import find_source
 from glognn.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import KeptTables, TableOptions
 
 _PANEL = "Your own tables"
@@ -105,7 +104,7 @@ def table_options(given: dict[str, Any]) -> TableOptions:
     return TableOptions(**given)
 
 
-def describe_tables(console: Console, tables: KeptTables, options: TableOptions) -> None:
+def describe_tables(console: Terminal, tables: KeptTables, options: TableOptions) -> None:
     """What was read of a user's tables, and as what."""
     from rich.table import Table
 
@@ -120,7 +119,7 @@ def describe_tables(console: Console, tables: KeptTables, options: TableOptions)
     left_out = dict.fromkeys(read["columns_left_out"], "as asked") | dict(encoding.dropped)
     if left_out:
         lines.append("columns left out: " + ", ".join(f"{name} ({why})" for name, why in left_out.items()))
-    console.out("\n".join(lines), highlight=False)
+    console.out("\n".join(lines))
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("column", "kind", "features", "of them"):
         shown.add_column(heading)
@@ -139,7 +138,6 @@ def describe_tables(console: Console, tables: KeptTables, options: TableOptions)
         f"'{tables.label_column}': {named}{' ...' if len(balance) > _SHOWN else ''}; "
         f"{read['unlabelled']:,} without a label, to be predicted\n"
         f"sets: {read['splits']}\n",
-        highlight=False,
     )
 
 

@@ -86,13 +86,12 @@ def command(
 
     A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'.
     """
-    from rich.console import Console
-
     from glognn.cli.progress import Display
+    from glognn.cli.terminal import Terminal
     from glognn.report.curves import plot_curves
     from glognn.report.summary import summary_table
 
-    console = Console()
+    console = Terminal()
     flags = tables if resume is not None else {}  # refused beside it, complete or not
     with Display(console, quiet=quiet) as display:
         try:
@@ -113,9 +112,9 @@ def command(
         except (KeyboardInterrupt, OSError, MemoryExhaustedError) as error:
             if display.work is not None and display.work.unit == "splits":
                 word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
-                console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}", highlight=False)
+                console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}")
             raise
     plot_curves(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
-    console.out(f"\nRun folder: {done.folder}", highlight=False)
+    console.out(f"\nRun folder: {done.folder}")

@@ -75,11 +75,10 @@ def command(
 
       glognn tune -m mlp,gcn,glognn -d texas,cora --trials 25 --sampler random --splits 0-2 --out runs/equal
     """
-    from rich.console import Console
-
     from glognn.cli.progress import Display
+    from glognn.cli.terminal import Terminal
 
-    with Display(Console()) as display:
+    with Display(Terminal()) as display:
         tune(
             datasets,
             models,

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -30,45 +32,100 @@ from glognn.storage import write_atomically
 
 _SPARSE_KEYS = ("feat_indptr", "feat_indices", "feat_data", "feat_shape")
 _MASK_KEYS = ("train_masks", "val_masks", "test_masks")
+_KEYS = ("edge_index", "edge_weight", "node_features", *_SPARSE_KEYS, "node_labels", *_MASK_KEYS)
+Array = np.ndarray[Any, Any]
 
 
 def read_npz(path: str | Path) -> Data:
     """Read a graph file as a PyTorch Geometric ``Data``; what it holds is checked by ``Graph.from_data``."""
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise InputError(f"There is no graph file '{path}'.") from None
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
-        raise InputError(f"'{path}' is not a readable .npz graph file: {_one_line(error)}.") from None
-    for name in ("edge_index", "node_labels"):
-        if name not in arrays:
-            raise InputError(f"'{path}' has no array '{name}'. It holds: {', '.join(sorted(arrays)) or 'nothing'}.")
-    data = Data(edge_index=_tensor(arrays, "edge_index"), y=_tensor(arrays, "node_labels").view(-1))
-    data.num_nodes = len(arrays["node_labels"])
+    arrays = _read_arrays(path)
+    data = Data(edge_index=_tensor(arrays, "edge_index"), y=_tensor(arrays, "node_labels"))
+    if data.y.dim() != 1 and tuple(data.y.shape[1:]) != (1,):
+        raise InputError(f"The array 'node_labels' must have shape (nodes,). Got {tuple(data.y.shape)} instead.")
+    data.y = data.y.view(-1)
+    data.num_nodes = len(data.y)
     data.x = _features(arrays, path)
     if "edge_weight" in arrays:
         data.edge_weight = _tensor(arrays, "edge_weight")
     for key in _MASK_KEYS:
         if key in arrays:
-            mask = arrays[key]
-            data[f"{key.removesuffix('s')}"] = torch.from_numpy(mask[None] if mask.ndim == 1 else mask).T
+            mask = _tensor(arrays, key)
+            data[key.removesuffix("s")] = mask.T if mask.dim() == 2 else mask.view(-1, 1) if mask.dim() == 1 else mask
     return data
+
+
+def _read_arrays(path: Path) -> dict[str, Array]:
+    """The arrays of the layout above that a file holds; others are left alone."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            for name in ("edge_index", "node_labels"):
+                if name not in names:
+                    raise InputError(
+                        f"'{path}' has no array '{name}'. It holds: {', '.join(sorted(names)) or 'nothing'}."
+                    )
+            known = [name for name in _KEYS if name in names]
+            needed = sum(_declared_bytes(archive, name) for name in known)
+            if needed > _memory():
+                raise InputError(f"'{path}' takes {needed / 2**30:,.1f} GiB of memory, more than this machine has.")
+            return {name: _read_array(archive, name) for name in known}
+    except FileNotFoundError:
+        raise InputError(f"There is no graph file '{path}'.") from None
+    except InputError:
+        raise
+    except Exception as error:  # whatever the readers of zip and npy raise is about the file
+        raise InputError(f"'{path}' is not a readable .npz graph file: {_one_line(error)}.") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    return archive.getinfo(f"{name}.npy" if f"{name}.npy" in archive.namelist() else name)
+
+
+def _declared_bytes(archive: zipfile.ZipFile, name: str) -> int:
+    """What an array takes, from its head; that it is what lies there is checked before anything is allocated."""
+    member = _member(archive, name)
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        if version not in readers:
+            raise ValueError(f"the array '{name}' is of the unknown version {version}")
+        shape, _, dtype = readers[version](file)
+        size, held = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
+    if not dtype.hasobject and size != held:
+        raise ValueError(f"the array '{name}' of shape {shape} must have {size:,} bytes. Got {held:,} instead")
+    return size
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> Array:
+    with archive.open(_member(archive, name)) as file:
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        return array
+
+
+def _memory() -> float:
+    """Bytes of this machine, free or not; infinite where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
-def _tensor(arrays: dict[str, np.ndarray[Any, Any]], name: str) -> Tensor:
+def _tensor(arrays: dict[str, Array], name: str) -> Tensor:
     array = arrays[name]
-    if array.dtype.kind not in "iufb":
-        raise InputError(f"The array '{name}' must hold numbers. Got {array.dtype} instead.")
-    return torch.from_numpy(array.astype(np.int64) if array.dtype.kind in "iu" else array)
+    if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
+        raise InputError(f"The array '{name}' must hold real numbers of at most 64 bits. Got {array.dtype} instead.")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"The array '{name}' must hold numbers below 2**63. Got {array.max()} instead.")
+    whole = array.dtype.kind in "iu"
+    return torch.from_numpy(array.astype(np.int64 if whole else array.dtype.newbyteorder("="), copy=False))
 
 
-def _features(arrays: dict[str, np.ndarray[Any, Any]], path: Path) -> Tensor | None:
+def _features(arrays: dict[str, Array], path: Path) -> Tensor | None:
     present = [name for name in _SPARSE_KEYS if name in arrays]
     if "node_features" in arrays:
         return _tensor(arrays, "node_features")
@@ -77,15 +134,14 @@ def _features(arrays: dict[str, np.ndarray[Any, Any]], path: Path) -> Tensor | N
     if len(present) < len(_SPARSE_KEYS):
         missing = next(name for name in _SPARSE_KEYS if name not in arrays)
         raise InputError(f"'{path}' has sparse features without the array '{missing}'.")
-    parts = (arrays["feat_data"], arrays["feat_indices"], arrays["feat_indptr"])
+    values = _tensor(arrays, "feat_data")
     try:
         rows, columns = (int(size) for size in arrays["feat_shape"])
-        matrix = sp.csr_array(parts, shape=(rows, columns))
+        matrix = sp.csr_array((values.numpy(), arrays["feat_indices"], arrays["feat_indptr"]), shape=(rows, columns))
         matrix.check_format(full_check=True)
-    except (ValueError, TypeError) as error:
+        return SparseMatrix.from_scipy(matrix, torch.float64 if values.dtype == torch.float64 else torch.float32).csr
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise InputError(f"The sparse features of '{path}' are not a CSR matrix: {_one_line(error)}.") from None
-    wide = arrays["feat_data"].dtype == np.float64
-    return SparseMatrix.from_scipy(matrix, torch.float64 if wide else torch.float32).csr
 
 
 def write_npz(data: Data, path: str | Path) -> None:

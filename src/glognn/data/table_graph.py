@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,6 +35,7 @@ from glognn.data.tables import (
     write_table,
 )
 from glognn.errors import InputError
+from glognn.records import NUMBER, Form, read_record
 from glognn.settings import suggest
 from glognn.storage import write_json
 
@@ -43,6 +43,19 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 SCHEMA_VERSION = 1
+_KEPT: Form = {
+    "id": str,
+    "label": str,
+    "edges": dict.fromkeys(("source", "target", "weight"), (str, type(None))),
+    "classes": {"names": [(str, int, float, bool)], "kind": str},
+    "encoding": {
+        "columns": [
+            {"name": str, "kind": str, "mean": NUMBER, "std": NUMBER, "values": [str], "other": bool, "missing": bool}
+        ],
+        "dropped": dict,
+    },
+    "read": dict,
+}
 _SETS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
@@ -112,12 +125,12 @@ class KeptTables:
     def load(cls, folder: Path) -> KeptTables:
         """What :meth:`save` wrote."""
         try:
-            content = json.loads((folder / TABLES).read_text(encoding="utf-8"))
-            found = content["schema_version"]
+            found = read_record(folder / TABLES, {"schema_version": object})["schema_version"]
             if found != SCHEMA_VERSION:
                 raise InputError(
                     f"schema_version of '{folder / TABLES}' must be {SCHEMA_VERSION}. Got {found!r} instead."
                 )
+            content = read_record(folder / TABLES, _KEPT)
             return cls(
                 ids=read_table(folder / NODES)[content["id"]].combine_chunks(),
                 id_column=content["id"],
@@ -127,7 +140,7 @@ class KeptTables:
                 encoding=Encoding.from_dict(content["encoding"]),
                 read=content["read"],
             )
-        except (OSError, KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (OSError, KeyError, TypeError) as error:
             raise InputError(f"'{folder / TABLES}' cannot be read: {error}.") from None
 
     def new_nodes(

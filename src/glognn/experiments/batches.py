@@ -16,6 +16,7 @@ from pathlib import Path
 
 from glognn.experiments.layout import CHECKPOINT
 from glognn.experiments.plan import Job
+from glognn.records import read_record
 from glognn.storage import write_json
 
 MOST_MEMBERS = 60
@@ -95,10 +96,10 @@ def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
     found = []
     for path in sorted((group / "together").glob("*.json")):
         try:
-            names = json.loads(path.read_text(encoding="utf-8"))["members"]
+            names = read_record(path, {"members": [str]})["members"]
         except FileNotFoundError:  # another process has just ended it
             continue
-        if all(name in by_name for name in names):
+        if names and all(name in by_name for name in names):
             batch = Batch(group, tuple(by_name[name] for name in names))
             if batch.checkpoint.exists() and not all(job.done for job in batch.jobs):
                 found.append(batch)

@@ -9,22 +9,34 @@ comes last; a finished folder is never done again.
 from __future__ import annotations
 
 import itertools
-import json
 import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
-from glognn.experiments.layout import CONFIG, MODEL, REPORT
+from glognn.experiments.layout import CONFIG, MODEL
+from glognn.experiments.reports import Report, read_report
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
+from glognn.records import Form, misfit
 from glognn.storage import locked, write_text
 from glognn.training.checkpoint import load_tensors, save_tensors
 
-Report = dict[str, Any]
+__all__ = ["Report", "check_free", "find_runs", "held", "load_model", "read_report", "save_model", "start_runs"]
+
+
+_SAVED: Form = {
+    "model": str,
+    "settings": dict,
+    "in_channels": int,
+    "out_channels": int,
+    "num_nodes": (int, type(None)),
+}
 
 
 def save_model(path: Path, model: NodeModel[Any]) -> None:
@@ -41,26 +53,40 @@ def save_model(path: Path, model: NodeModel[Any]) -> None:
 
 
 def load_model(path: str | Path) -> NodeModel[Any]:
-    """A trained model from a run folder, or from its ``model.safetensors``, in evaluation mode on the CPU."""
+    """A trained model from a run folder, or from its ``model.safetensors``, in evaluation mode on the CPU.
+
+    The names and shapes of its tensors are compared with those that its settings ask for before a model is built, so
+    that a file takes no more memory than it holds.
+    """
     path = Path(path)
-    tensors, values = load_tensors(path / MODEL if path.is_dir() else path)
-    if values.get("schema_version") != SCHEMA_VERSION:
-        found = values.get("schema_version")
-        raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {found!r} instead.")
-    model = find_model(values["model"]).model_class()(
-        values["in_channels"], values["out_channels"], values["num_nodes"], **values["settings"]
-    )
+    file = path / MODEL if path.is_dir() else path
+    tensors, values = load_tensors(file)
+    version = values.get("schema_version") if isinstance(values, dict) else None
+    if version != SCHEMA_VERSION:
+        raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {version!r} instead.")
+    if wrong := misfit(values, _SAVED):
+        raise InputError(f"'{file}' is damaged: {wrong}.")
+
+    def build() -> NodeModel[Any]:
+        return find_model(values["model"]).model_class()(
+            values["in_channels"], values["out_channels"], values["num_nodes"], **values["settings"]
+        )
+
+    try:
+        with torch.device("meta"):
+            wanted = build().state_dict()
+    except Exception as error:  # torch has many words for sizes that cannot be
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"'{file}' is damaged: its settings make no model: {reason}.") from None
+    for name in sorted({*wanted, *tensors}):
+        found, asked = (tuple(each[name].shape) if name in each else None for each in (tensors, wanted))
+        if found != asked:
+            got, must = ("absent" if shape is None else f"of shape {shape}" for shape in (found, asked))
+            raise InputError(f"'{file}' is damaged: the tensor '{name}' must be {must}. It is {got} instead.")
+    model = build()
     model.to(next(tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()))
     model.load_state_dict(tensors)
     return model.eval()
-
-
-def read_report(folder: Path) -> Report:
-    try:
-        report: Report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise InputError(f"'{folder}' has no readable {REPORT}: {error}.") from None
-    return report
 
 
 def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
@@ -68,9 +94,23 @@ def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"'{folder}' is no run folder: it has no {CONFIG}.")
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    children = [folder / name for name in content["runs"]] if "runs" in content else [folder]
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
+    children = _children(folder, content["runs"]) if "runs" in content else [folder]
     return [(child, read_config(child / CONFIG)) for child in children]
+
+
+def _children(folder: Path, names: Any) -> list[Path]:
+    """Folders of several models, each in the folder of them all and not led out of it by a symlink."""
+    place = f"'runs' of '{folder / CONFIG}'"
+    if misfit(names, [str]) or not names or len(set(names)) != len(names):
+        raise InputError(f"{place} must name different folders. Got {names!r} instead.")
+    for name in names:
+        if "\0" in name or Path(name).name != name or (folder / name).resolve().parent != folder.resolve():
+            raise InputError(f"{place} must name folders in '{folder}'. Got {name!r} instead.")
+    return [folder / name for name in names]
 
 
 @contextmanager

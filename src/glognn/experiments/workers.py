@@ -17,7 +17,8 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
@@ -60,7 +61,8 @@ def do_tasks(
         for _ in range(size):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, os.getpid(), share, work), daemon=True)
-            process.start()
+            with _uninterrupted():
+                process.start()
             theirs.close()
             crew[ours] = process
         alive = set(crew)
@@ -98,6 +100,20 @@ def do_tasks(
             process.join(SECONDS_TO_END)
             process.kill()
             process.join()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Start a process within that a terminal does not interrupt, not even before it can say so itself."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it would lift the mask when it is started with the first process
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(

@@ -164,7 +164,8 @@ class Graph:
 
 def _count_nodes(data: Data) -> int:
     """The stated number of nodes, else the rows of x, of y, or the largest node number of an edge plus one."""
-    sizes = {name: len(value) for name in ("x", "y") if (value := getattr(data, name, None)) is not None}
+    given = {name: getattr(data, name, None) for name in ("x", "y")}
+    sizes = {name: len(each) for name, each in given.items() if each is not None and getattr(each, "ndim", None) != 0}
     stated = data.to_dict().get("num_nodes")
     if stated is None:
         edge_index = data.edge_index

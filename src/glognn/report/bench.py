@@ -87,7 +87,7 @@ def bench_table(record: Record) -> Table:
     before = None
     for row in record["rows"]:
         if row["dataset"] != before:
-            table.add_row(f"[bold]{label(row['dataset'])}[/bold]")
+            table.add_row(label(row["dataset"]), style="bold")
             before = row["dataset"]
         found = dict(zip(headings(record), cells(record, row), strict=True))
         time = row["epoch_ms"]

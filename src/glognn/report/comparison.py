@@ -56,6 +56,7 @@ def _number(cell: Cell) -> str:
 def to_terminal(comparison: Comparison) -> Table:
     """The numbers alone, best in bold and runner-up underlined, for a terminal; arrows first, so that digits align."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model", no_wrap=True)
@@ -67,7 +68,7 @@ def to_terminal(comparison: Comparison) -> Table:
         for dataset in comparison.datasets:
             style = {0: "bold", 1: "underline"}.get(order[dataset].get(model, 2), "")
             text = _number(comparison.cells[dataset, model])
-            row.append(arrow(comparison, dataset, model) + (f"[{style}]{text}[/{style}]" if style else text))
+            row.append(Text.assemble(arrow(comparison, dataset, model), (text, style)))
         rank = comparison.ranks.get(model)
         table.add_row(model, *row, "" if rank is None else f"{rank:.2f}")
     return table

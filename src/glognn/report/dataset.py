@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from glognn.data.statistics import Statistics
+from glognn.report.text import visible
 from glognn.storage import write_atomically
 
 _NUMBERED_UP_TO = 10
@@ -34,10 +35,10 @@ def plot_dataset(name: str, found: Statistics, path: Path) -> Path:
         va="top",
         color="#D55E00",
     )
-    title = f"{name}: {found.nodes:,} nodes, {found.edges_undirected:,} undirected edges"
+    title = f"{visible(name)}: {found.nodes:,} nodes, {found.edges_undirected:,} undirected edges"
     if found.isolated:
         title += f"\n{found.isolated:,} isolated nodes are not shown"
-    degree_axes.set_title(title, fontsize=10)
+    degree_axes.set_title(title, fontsize=10, parse_math=False)
     degree_axes.set(xlabel="degree (linked nodes)", ylabel="number of nodes")
     degree_axes.grid(alpha=0.3)
     degree_axes.spines[["top", "right"]].set_visible(False)

@@ -10,6 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from glognn.report.figures import COLOURS, new_figure
+from glognn.report.text import visible
 from glognn.storage import write_atomically
 
 _NUMBERED_UP_TO, _NAMED_UP_TO = 12, 40
@@ -46,7 +47,7 @@ def class_table(found: dict[str, Any]) -> Table:
 
 def plot_confusion(found: dict[str, Any], path: Path) -> Path:
     """Shares of each class's nodes by predicted class."""
-    names, confusion = [str(name) for name in found["classes"]], np.array(found["confusion"])
+    names, confusion = [visible(str(name)) for name in found["classes"]], np.array(found["confusion"])
     shares = 100 * confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     size = 2.6 + 0.35 * min(len(names), _NUMBERED_UP_TO)
     figure = new_figure(size + 1.2, size)
@@ -54,8 +55,9 @@ def plot_confusion(found: dict[str, Any], path: Path) -> Path:
     image = axes.imshow(shares, cmap="cividis", vmin=0, vmax=100)
     if len(names) <= _NAMED_UP_TO:
         short = [name if len(name) <= 16 else f"{name[:15]}…" for name in names]
-        axes.set_xticks(range(len(names)), short, rotation=45 if max(map(len, short)) > 3 else 0, ha="center")
-        axes.set_yticks(range(len(names)), short)
+        rotation = 45 if max(map(len, short)) > 3 else 0
+        axes.set_xticks(range(len(names)), short, rotation=rotation, ha="center", parse_math=False)
+        axes.set_yticks(range(len(names)), short, parse_math=False)
     if len(names) <= _NUMBERED_UP_TO:
         for (row, column), count in np.ndenumerate(confusion):
             colour = "black" if shares[row, column] > 50 else "white"

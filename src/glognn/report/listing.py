@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from glognn.errors import InputError
 from glognn.experiments.layout import REPORT
 from glognn.experiments.plan import settings_hash
+from glognn.experiments.reports import read_report
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ def find_groups(root: Path) -> list[RunGroup]:
     groups: dict[str, RunGroup] = {}
     for path in sorted(root.rglob(REPORT)):
         try:
-            report = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            report = read_report(path.parent)
+        except InputError:
             continue
-        if not isinstance(report, dict) or report.get("kind") != "run":
+        if report["kind"] != "run":
             continue
         config = report["config"]
         key = settings_hash(config)

@@ -1,0 +1,55 @@
+"""Records (JSON) as they lie in a folder: read once, and of the form that those who use them rely on.
+
+A form is a type, several types, a mapping of names to forms, or a list of one form, which every element has.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from glognn.errors import InputError
+
+NUMBER = (int, float)
+Form = Any
+
+
+def read_record(path: Path, form: Form) -> Any:
+    """The content of a record; a file that is not there is a ``FileNotFoundError``."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from None
+    if wrong := misfit(content, form):
+        raise InputError(f"'{path}' is damaged: {wrong}.")
+    return content
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def misfit(content: Any, form: Form, name: str = "it") -> str:
+    """What of a content has not its form, in words; empty where all of it has."""
+    if isinstance(form, dict):
+        if not isinstance(content, dict):
+            return f"{name} must be a table of names, not {content!r:.60}"
+        inner = "" if name == "it" else f"{name}."
+        found = (
+            misfit(content[key], each, f"{inner}{key}") if key in content else f"{inner}{key} is missing"
+            for key, each in form.items()
+        )
+    elif isinstance(form, list):
+        if not isinstance(content, list):
+            return f"{name} must be a list, not {content!r:.60}"
+        found = (misfit(each, form[0], f"{name}[{place}]") for place, each in enumerate(content))
+    else:
+        kinds = form if isinstance(form, tuple) else (form,)
+        if isinstance(content, kinds) and (bool in kinds or not isinstance(content, bool)):
+            return ""
+        words = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
+        return f"{name} must be {words}, not {content!r:.60}"
+    return next((wrong for wrong in found if wrong), "")

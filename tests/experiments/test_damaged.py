@@ -1,0 +1,139 @@
+"""Records of a run folder that were damaged: one line that names the file, whoever reads it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from glognn.data.npz import write_npz
+from glognn.errors import InputError
+from glognn.experiments.batches import Batch, make_batches
+from glognn.experiments.folder import find_runs, load_model, read_report
+from glognn.experiments.plan import Job
+from glognn.experiments.saved import open_saved
+from glognn.experiments.train import train_models
+from glognn.report.listing import find_groups
+from glognn.training.checkpoint import load_tensors, save_tensors
+from tests.conftest import make_data
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models on two splits, not to be changed."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_npz(make_data(num_splits=2), folder / "graph.npz")
+    train_models(str(folder / "graph.npz"), ["mlp", "gcn"], out=folder / "run", epochs=2)
+    return folder / "run"
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["runs = 3", "runs = [1]", "runs = []", 'runs = "mlp"', 'runs = ["mlp", "mlp"]', "runs = {}", "runs = [", "\udcff"],
+)
+def test_a_list_of_runs_that_is_none(text: str, run: Path) -> None:
+    (run / "config.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=r"config\.toml' (is not a readable TOML file|must name different folders)"):
+        find_runs(run)
+
+
+@pytest.mark.parametrize("name", ["../other/mlp", "..", ".", "", "mlp/split-0", "{other}", "link"])
+def test_runs_outside_of_the_folder_are_not_opened(name: str, run: Path, tmp_path: Path) -> None:
+    run.rename(tmp_path / "other")
+    run.mkdir()
+    if name == "link":
+        (run / "link").symlink_to(tmp_path / "other" / "mlp", target_is_directory=True)
+    named = name.format(other=tmp_path / "other" / "mlp")
+    (run / "config.toml").write_text(f"runs = [{json.dumps(named)}]")
+    for read in (find_runs, open_saved):
+        with pytest.raises(InputError, match="must name folders in"):
+            read(run)
+
+
+def places(content: Any, trail: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    return [trail, *(place for key, each in inner for place in places(each, (*trail, key)))][not trail :]
+
+
+def test_whatever_is_wrong_in_a_report_is_one_line(run: Path, figures: dict[str, str]) -> None:
+    """Every value of both kinds of report, removed or of another type: refused by name, or of no matter."""
+    tried, messages = 0, set()
+    for path in (run / "mlp/report.json", run / "mlp/split-0/report.json"):
+        whole = path.read_text()
+        for trail in places(json.loads(whole)):
+            for value in (None, "x", [], {}, -1.5):
+                content = json.loads(whole)
+                inner = content
+                for key in trail[:-1]:
+                    inner = inner[key]
+                inner[trail[-1]] = value
+                path.write_text(json.dumps(content))
+                tried += 1
+                for read in (lambda: open_saved(run, ["mlp"]), lambda: [each.record() for each in find_groups(run)]):
+                    try:
+                        read()
+                    except InputError as error:
+                        messages.add(str(error).replace(str(path), "FILE"))
+        for text in ("", whole[:300], "[]", "null", '{"kind": "run"}', "\x00", whole.replace("0.", "NaN, 0.", 1)):
+            path.write_text(text)
+            with pytest.raises(InputError, match=r"report\.json' (cannot be read|is damaged)"):
+                read_report(path.parent)
+        path.write_text(whole)
+    assert all(message.startswith(("'FILE' is damaged: ", "'FILE' cannot be read: ")) for message in messages)
+    figures["damaged reports refused or read"] = str(tried)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"members": 3}', '{"members": [3]}', '{"members": [[]]}', "\x00"])
+def test_a_damaged_list_of_a_batch(text: str, run: Path) -> None:
+    [(folder, config), _] = find_runs(run)
+    jobs = [Job(folder / f"split-{split}", config, split, "mlp", "default") for split in (0, 1)]
+    listing = Batch(folder, tuple(jobs)).listing
+    listing.parent.mkdir(exist_ok=True)
+    listing.write_text(text)
+    with pytest.raises(InputError, match=listing.name):
+        make_batches(jobs, group=folder)
+
+
+def forge(path: Path, change: Callable[[dict[str, torch.Tensor], dict[str, Any]], object]) -> None:
+    tensors, values = load_tensors(path)
+    change(tensors, values)
+    save_tensors(path, tensors, values)
+
+
+DAMAGE: dict[str, tuple[Callable[[dict[str, torch.Tensor], dict[str, Any]], object], str]] = {
+    "missing": (lambda tensors, _: tensors.popitem(), "must be of shape .* It is absent instead"),
+    "all missing": (lambda tensors, _: tensors.clear(), "It is absent instead"),
+    "extra": (lambda tensors, _: tensors.update(more=torch.ones(2)), r"'more' must be absent\. It is of shape \(2,\)"),
+    "misshapen": (lambda tensors, _: tensors.update({next(iter(tensors)): torch.ones(1, 1)}), r"is of shape \(1, 1\)"),
+    "huge": (lambda _, values: values["settings"].update(hidden_channels=2**26), "must be of shape .*67108864"),
+    "huge inputs": (lambda _, values: values.update(in_channels=2**40), "must be of shape .*1099511627776"),
+    "beyond numbers": (lambda _, values: values.update(in_channels=2**70), "its settings make no model"),
+    "negative inputs": (lambda _, values: values.update(in_channels=-3), "its settings make no model"),
+    "text as a size": (lambda _, values: values.update(out_channels="3"), "out_channels must be int, not '3'"),
+    "no settings": (lambda _, values: values.pop("settings"), "settings is missing"),
+    "an unknown setting": (lambda _, values: values["settings"].update(width=3), "its settings make no model: .*width"),
+    "an unknown model": (lambda _, values: values.update(model="none"), "no model: There is no model 'none'"),
+    "another model": (lambda _, values: values.update(model="gcnii", settings={}), "is damaged"),
+    "no values": (lambda _, values: values.clear(), "schema_version"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_weights_that_do_not_fit_their_settings(case: str, run: Path) -> None:
+    """Sizes are compared before a model is built: one of 2**26 channels would take gigabytes."""
+    path = run / "mlp/split-0/model.safetensors"
+    change, message = DAMAGE[case]
+    forge(path, change)
+    with pytest.raises(InputError, match=message) as raised:
+        load_model(path)
+    assert "\n" not in str(raised.value)
