@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -372,3 +373,10 @@ def test_errors_say_what_is_wrong(settings: dict[str, Any], arguments: dict[str,
     given = {"X": data.x.numpy(), "y": data.y.numpy()} | arguments
     with pytest.raises(ValueError, match=message):
         GloGNNClassifier(**(QUICK | settings)).fit(**given)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_complex_features_are_refused(form: Callable[[Any], Any]) -> None:
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        GloGNNClassifier().fit(form(np.ones((4, 2)) * 1j), [0, 1, 0, 1], adjacency=np.ones((4, 4)))

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -180,6 +181,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._fit_graph(to_graph(X), y)
         data = Data()
         if X is not None:
+            _refuse_complex(X)
             X = validate_data(self, X, accept_sparse=True, dtype=[np.float64, np.float32])
             data.x = to_features(X)
         elif adjacency is None:
@@ -329,6 +331,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return found
         new = Data()
         if X is not None:
+            _refuse_complex(X)
             X = validate_data(self, X, accept_sparse=True, dtype=[np.float64, np.float32], reset=False)
             new.x = to_features(X)
             if edges is None and self._is_known(new.x, self.data_.edge_index):
@@ -507,3 +510,9 @@ def _saved_classes(classes: Array) -> Mapping[str, Any]:
     if classes.dtype.kind not in "iufbUO" or not all(isinstance(each, str | int | float) for each in classes.tolist()):
         raise InputError(f"Classes must be text, numbers or truth values to be saved. Got {classes.dtype} instead.")
     return {"dtype": classes.dtype.str if classes.dtype.kind != "O" else "object", "values": classes.tolist()}
+
+
+def _refuse_complex(x: Any) -> None:
+    """Of sparse features scikit-learn would take the real part."""
+    if sp.issparse(x) and np.dtype(kind := getattr(x, "dtype", None)).kind == "c":
+        raise InputError(f"Complex data not supported: X must hold real numbers. Got {kind} instead.")

@@ -256,3 +256,15 @@ def test_large_indices_stay_exact() -> None:
     matrix = SparseMatrix.from_torch(torch.eye(3))
     assert matrix.csr.col_indices().dtype == torch.int32
     assert np.array_equal(matrix.to_scipy().toarray(), np.eye(3))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("part", ["x", "sparse x", "edge_weight", "y"])
+def test_complex_numbers_are_refused(part: str) -> None:
+    """Never cut down to their real part."""
+    data = make_data(weighted=True)
+    data.x = data.x * 1j if part == "x" else (data.x * 1j).to_sparse_csr() if part == "sparse x" else data.x
+    data.edge_weight = data.edge_weight * 1j if part == "edge_weight" else data.edge_weight
+    data.y = data.y * 1j if part == "y" else data.y
+    with pytest.raises(InputError, match="must hold (real|whole) numbers. Got torch.complex"):
+        Graph.from_data(data)

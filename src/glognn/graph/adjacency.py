@@ -56,6 +56,8 @@ def check_edges(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) 
             f"edge_weight must have one number per edge ({edge_index.shape[1]}). "
             f"Got shape {tuple(edge_weight.shape)} instead."
         )
+    if edge_weight.is_complex():
+        raise InputError(f"edge_weight must hold real numbers. Got {edge_weight.dtype} instead.")
     bad = ~(torch.isfinite(edge_weight) & (edge_weight >= 0))
     if bool(bad.any()):
         where = int(bad.nonzero()[0])

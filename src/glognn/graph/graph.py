@@ -238,6 +238,8 @@ def _check_labels(given: Any, num_nodes: int, device: torch.device) -> Tensor:
         y = y.view(-1)
     if y.dim() != 1:
         raise InputError(f"y must have one class per node. Got shape {tuple(y.shape)} instead.")
+    if y.is_complex():
+        raise InputError(f"y must hold whole numbers. Got {y.dtype} instead.")
     if y.is_floating_point():
         whole = torch.isfinite(y) & (y == y.round())
         if not bool(whole.all()):
