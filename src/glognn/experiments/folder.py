@@ -128,11 +128,20 @@ def held(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def held_for_new_runs(folder: Path) -> Iterator[None]:
-    """Hold a folder without runs, which is so when it is free and still so when it is held."""
+    """Hold a folder without runs, which is so when it is free and still so when it is held.
+
+    It is removed where nothing came to lie in it but its lock, while that is held.
+    """
     check_free(folder)
     with held(folder):
         check_free(folder)
-        yield
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                if not any(path.name != ".lock" for path in folder.iterdir()):
+                    (folder / ".lock").unlink(missing_ok=True)
+                    folder.rmdir()
 
 
 def new_folder(path: Path) -> Path:
@@ -147,14 +156,6 @@ def new_folder(path: Path) -> Path:
             raise InputError(f"The folder '{folder}' cannot be written: {error.strerror}.") from None
         break
     return folder
-
-
-def remove_unused(folder: Path) -> None:
-    """Remove a folder of :func:`new_folder` that nothing came to lie in but its lock."""
-    with suppress(OSError):
-        if not any(path.name != ".lock" for path in folder.iterdir()):
-            (folder / ".lock").unlink(missing_ok=True)
-            folder.rmdir()
 
 
 def check_free(folder: Path) -> None:

@@ -77,19 +77,15 @@ def train_models(
     source = None if config is None else str(config)
     configs = resolve(names, source, settings, dataset, splits)
     label = find_source(configs[0].dataset).label if tables is None else Path(tables.nodes).name.partition(".")[0]
-    from glognn.experiments.folder import held_for_new_runs, new_folder, remove_unused
+    from glognn.experiments.folder import held_for_new_runs, new_folder
 
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
-    try:
-        with held_for_new_runs(folder):
-            if tables is not None:
-                configs = resolve(names, source, settings, _make_graph(tables, folder, progress), splits)
-            if tune:
-                configs = [_search(folder / "tune", each, settings, tune, data_mirror, progress) for each in configs]
-            return _start(folder, configs, data_mirror, progress)
-    finally:
-        if not out:
-            remove_unused(folder)
+    with held_for_new_runs(folder):
+        if tables is not None:
+            configs = resolve(names, source, settings, _make_graph(tables, folder, progress), splits)
+        if tune:
+            configs = [_search(folder / "tune", each, settings, tune, data_mirror, progress) for each in configs]
+        return _start(folder, configs, data_mirror, progress)
 
 
 def _make_graph(options: TableOptions, folder: Path, progress: Progress) -> str:
