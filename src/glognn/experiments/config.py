@@ -107,7 +107,8 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
     if "runs" in content:
-        raise InputError(f"'{path}' lists several runs ({content['runs']}): use the file of one of them.")
+        runs = content["runs"] if isinstance(content["runs"], list) else [content["runs"]]
+        raise InputError(f"'{path}' lists several runs ({', '.join(map(str, runs))}): use the file of one of them.")
     version = content.pop("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {version!r} instead.")

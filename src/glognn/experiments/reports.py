@@ -39,7 +39,8 @@ def read_report(folder: Path) -> Report:
         report: Report = read_record(path, _REPORT)
     except FileNotFoundError:
         raise InputError(f"'{folder}' has no readable {REPORT}: there is none.") from None
-    report.setdefault("threshold", None)
+    if report["kind"] == "run":
+        report.setdefault("threshold", None)  # which came later
     form = {"run": _RUN, "splits": _SPLITS}.get(report["kind"])
     wrong = f"kind must be run or splits, not {report['kind']!r}" if form is None else misfit(report, form)
     if wrong or report.get("splits") == []:
