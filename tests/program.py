@@ -126,6 +126,8 @@ class Program:
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="glognn-program-")
         self._out, self._err = (Path(self._folder.name) / name for name in ("out", "err"))
+        for path in (self._out, self._err):
+            path.touch()  # a program killed at once has opened neither
         self._process: subprocess.Popen[str] | None = None
         self._code: int | None = None
         settings = {**ENVIRONMENT, **(environment or {})}
