@@ -1,4 +1,4 @@
-"""What the other benchmarks share: seconds of an epoch as a user gets them, from the training loop itself."""
+"""What the other benchmarks share: seconds of an epoch as a user gets them, as training itself gives them."""
 
 from __future__ import annotations
 

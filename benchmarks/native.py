@@ -3,7 +3,7 @@
     python benchmarks/native.py [--data-mirror DIR] [--datasets texas ...] [--loop]
 
 One member and ten (one for each split), 1 thread, in processor time, so that other processes disturb little; with
---loop beside the training loop's own epochs.
+--loop beside epochs as the driver runs them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--seconds", type=float, default=1.0, help="time spent on each measurement")
-    parser.add_argument("--loop", action="store_true", help="measure the training loop too")
+    parser.add_argument("--loop", action="store_true", help="measure epochs as the driver runs them, too")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")

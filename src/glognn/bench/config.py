@@ -11,7 +11,7 @@ PEERS = ("linkx", "gcn", "sgformer", "polynormer")
 OTHERS = {name: name for name in MODELS if name not in (*OURS, *PEERS)}
 
 METHODS: dict[str, str] = {
-    "glognn": "our GloGNN, through the training loop of this package",
+    "glognn": "our GloGNN, trained as everyone trains it",
     "glognn++": "our GloGNN++, likewise",
     "released": "GloGNN the way it was released, written anew",
     "released++": "GloGNN++ the way it was released, without the n x n matrix that it computes and drops",
@@ -22,7 +22,7 @@ METHODS: dict[str, str] = {
 }
 """What is timed by default."""
 
-ALL_METHODS = METHODS | {name: f"our {MODELS[name].title}, through the training loop too" for name in OTHERS}
+ALL_METHODS = METHODS | {name: f"our {MODELS[name].title}, trained as everyone trains it, too" for name in OTHERS}
 
 
 def counterpart(method: str) -> str:

@@ -1,4 +1,4 @@
-"""This package's models, timed through its training loop: what a user gets."""
+"""This package's models, timed as its driver trains them: what a user gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the training loop, and a user's own loop, can expect of every model."""
+"""What training, and a user's own loop, can expect of every model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Inputs = TypeVar("Inputs")
 class SharesEncoding(Protocol):
     """A model whose ``logits`` is ``decode(encode(inputs), inputs)``, where ``encode`` does not depend on dropout.
 
-    The training loop then encodes once for the evaluation after one step and for the next step.
+    Training then encodes once for the evaluation after one step and for the next step.
     """
 
     def encode(self, inputs: Any) -> Any: ...

@@ -7,7 +7,7 @@
 
 The initial residual (alpha is ``residual_weight``) and the identity mapping let it be deep: the published settings have
 64 layers on the citation graphs, with dropout on the features too (``in_dropout``). GCNII* (``shared_weights`` off) has
-a second matrix for H^(0). The released code stops by the validation loss, the training loop here by the score. It also
+a second matrix for H^(0). The released code stops by the validation loss, training here by the score. It also
 keeps the directions of Chameleon's and the web graphs' edges and gathers along them backwards (``outgoing``): a page
 looks at the pages that it links to.
 """

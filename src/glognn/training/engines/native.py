@@ -1,6 +1,6 @@
 """Many GloGNN models on one graph, trained together by compiled code.
 
-The mathematics is that of :mod:`glognn.models.glognn` and of the training loop; a member's bits do not depend on the
+The mathematics is that of :mod:`glognn.models.glognn` and of the other engines; a member's bits do not depend on the
 others or on the number of threads. Dropout draws from a generator of its own, whose state is the seed and the number
 of steps taken, so a member follows another random stream than the PyTorch path, with the same distribution (the
 probability in steps of 2^-16).
