@@ -57,6 +57,8 @@ class Graph:
         and ``train_mask``, ``val_mask``, ``test_mask`` (optional, n or n x splits).
         """
         config = GraphConfig() if config is None else config
+        if config.feature_normalization == "auto":
+            config = replace(config, feature_normalization=_fitting_normalization(data.x))
         num_nodes = _count_nodes(data)
         edge_index = data.edge_index
         if edge_index is None:
@@ -205,18 +207,27 @@ def prepare_features(
     elif not sparse:
         nonzeros = int(torch.count_nonzero(x))
         sparse = nonzeros < SPARSE_BELOW * x.numel()
-    if normalization == "row":
-        x = _divide_rows(x)
+    if normalization in ("row", "length"):
+        x = _divide_rows(x, squares=normalization == "length")
     return SparseMatrix.from_torch(x, dtype) if sparse else aligned(x.to(dtype))
 
 
-def _divide_rows(x: Tensor) -> Tensor:
-    """Rows divided by the sum of their absolute values; empty rows stay empty."""
+def _fitting_normalization(x: Any) -> str:
+    """'length' where features are sparse and nowhere negative, as words and categories are, 'standard' elsewhere."""
+    if not isinstance(x, Tensor) or x.dim() != 2 or x.is_complex():
+        return "none"  # refused, where it is checked
+    values = x if x.layout == torch.strided else x.to_sparse_csr().values()
+    sparse = int(torch.count_nonzero(values)) < SPARSE_BELOW * x.shape[0] * x.shape[1]
+    return "length" if sparse and bool((values >= 0).all()) else "standard"
+
+
+def _divide_rows(x: Tensor, *, squares: bool) -> Tensor:
+    """Rows divided by the sum of their absolute values, or by the root of that of their squares; empty rows stay so."""
     if x.layout == torch.strided:
-        totals = x.double().abs().sum(dim=1, keepdim=True)
+        totals = torch.linalg.vector_norm(x.double(), 2 if squares else 1, dim=1, keepdim=True)
         return torch.where(totals > 0, x.double() / totals, 0.0)
     csr = SparseMatrix.from_torch(x, torch.float64).to_scipy()
-    sums = np.asarray(abs(csr).sum(axis=1)).ravel()
+    sums = sp.linalg.norm(csr, 2 if squares else 1, axis=1) if csr.nnz else np.zeros(csr.shape[0])
     csr = sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ csr)
     return SparseMatrix.from_scipy(csr, torch.float64).to(device=x.device).csr
 

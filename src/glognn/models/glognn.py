@@ -84,6 +84,8 @@ class GloGNN(NodeModel[GloGNNInputs]):
             beta2=config.beta2,
             gamma=config.gamma,
             normalization=config.normalization,
+            scale_free=config.scale_free,
+            tau=config.tau,
         )
 
     def _coefficient(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glognn.errors import InputError
 from glognn.graph.config import NORMALIZATIONS
-from glognn.settings import Settings, choice, integer, real
+from glognn.settings import Settings, choice, integer, real, switch
 
 COEFFICIENTS = ("plain", "exact", "released")
 
@@ -22,6 +22,18 @@ class LayerConfig(Settings):
         "row",
         "Of the adjacency: 'row' and 'symmetric' add self-loops and divide by degrees, 'none' takes it as it is.",
         NORMALIZATIONS,
+    )
+    scale_free: bool = switch(
+        False,
+        "Whether beta1 and beta2 are multiples of the mean squared norm of the embedding's columns, so that they mean "
+        "the same on every graph.",
+        before=False,
+    )
+    tau: str = choice(
+        "fixed",
+        "'learned': a layer goes a learnt share tau of the way from its input to its output, at first all of it.",
+        ("fixed", "learned"),
+        before="fixed",
     )
 
     def check(self) -> None:
