@@ -26,8 +26,9 @@ from glognn.data.statistics import measure
 from glognn.errors import InputError
 from glognn.experiments.environment import versions
 from glognn.experiments.folder import save_model
+from glognn.experiments.integrity import measure_files, sealed
 from glognn.experiments.layout import CLASSIFIER, CONFIG
-from glognn.experiments.saved import CLASSIFIER_VERSION, SavedModel, incomplete, open_saved
+from glognn.experiments.saved import CLASSIFIER_VERSION, SavedModel, damaged, open_saved
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
@@ -422,7 +423,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         save_model(folder / files["model"], self.model_)
         write_npz(self.data_, folder / files["graph"])
-        write_json(folder / CLASSIFIER, record)
+        write_json(folder / CLASSIFIER, sealed(record, measure_files(folder, files.values())))
         write_text(folder / CARD, model_card(record))
         for old in [*folder.glob("model-*.safetensors"), *folder.glob("graph-*.npz")]:
             if old.name not in files.values():
@@ -463,8 +464,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found._has_graph = record["has_graph"]
             if record["feature_names"]:
                 found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
-        except (KeyError, TypeError) as error:
-            raise incomplete(saved.folder, error) from None
+        except TypeError as error:
+            raise damaged(saved.folder, error) from None
         return found._restore(saved, data)
 
     @classmethod

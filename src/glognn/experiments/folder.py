@@ -19,11 +19,12 @@ import torch
 
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
+from glognn.experiments.integrity import check_files
 from glognn.experiments.layout import CONFIG, MODEL
 from glognn.experiments.reports import Report, read_report
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
-from glognn.records import Form, misfit
+from glognn.records import Form, check_version, misfit
 from glognn.storage import locked, write_text
 from glognn.training.checkpoint import load_tensors, save_tensors
 
@@ -55,15 +56,22 @@ def save_model(path: Path, model: NodeModel[Any]) -> None:
 def load_model(path: str | Path) -> NodeModel[Any]:
     """A trained model from a run folder, or from its ``model.safetensors``, in evaluation mode on the CPU.
 
-    The names and shapes of its tensors are compared with those that its settings ask for before a model is built, so
-    that a file takes no more memory than it holds.
+    The file must be the one that the run was finished with, as far as that is recorded beside it.
     """
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
+    check_files(file.parent, [file.name])
+    return read_model(file)
+
+
+def read_model(file: Path) -> NodeModel[Any]:
+    """What :func:`save_model` wrote.
+
+    The names and shapes of its tensors are compared with those that its settings ask for before a model is built, so
+    that a file takes no more memory than it holds.
+    """
     tensors, values = load_tensors(file)
-    version = values.get("schema_version") if isinstance(values, dict) else None
-    if version != SCHEMA_VERSION:
-        raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {version!r} instead.")
+    check_version(file, values, SCHEMA_VERSION)
     if wrong := misfit(values, _SAVED):
         raise InputError(f"'{file}' is damaged: {wrong}.")
 
@@ -98,6 +106,7 @@ def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
+    check_version(path, {"schema_version": SCHEMA_VERSION} | content, SCHEMA_VERSION)
     children = _children(folder, content["runs"]) if "runs" in content else [folder]
     return [(child, read_config(child / CONFIG)) for child in children]
 

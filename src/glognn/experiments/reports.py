@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from glognn.errors import InputError
-from glognn.experiments.layout import REPORT
-from glognn.records import NUMBER, Form, misfit, read_record
+from glognn.experiments.config import SCHEMA_VERSION, RunConfig
+from glognn.experiments.integrity import check_files
+from glognn.experiments.layout import CONFIG, REPORT
+from glognn.experiments.plan import INDIFFERENT
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import find_model
+from glognn.records import NUMBER, Form, check_version, misfit, read_record
+from glognn.settings import Settings
+from glognn.training.config import TrainingConfig
 
 Report = dict[str, Any]
 
@@ -33,9 +41,11 @@ _SPLITS: Form = {"splits": [int], "epochs": int, "scores": dict.fromkeys(_SCORES
 
 
 def read_report(folder: Path) -> Report:
-    """The record of a run, or of a run over several splits."""
+    """The record of a run, or of a run over several splits, as it was when that was finished."""
     path = folder / REPORT
+    check_files(folder, [REPORT])
     try:
+        check_version(path, read_record(path, {}), SCHEMA_VERSION)
         report: Report = read_record(path, _REPORT)
     except FileNotFoundError:
         raise InputError(f"'{folder}' has no readable {REPORT}: there is none.") from None
@@ -46,3 +56,34 @@ def read_report(folder: Path) -> Report:
     if wrong or report.get("splits") == []:
         raise InputError(f"'{path}' is damaged: {wrong or 'splits is empty'}.")
     return report
+
+
+def check_settings(folder: Path, report: Report, config: RunConfig) -> None:
+    """Refuse a finished run whose settings file says something else than its record.
+
+    Where its graph lies may change: a graph is known by its fingerprint.
+    """
+    wanted = _decisive(json.loads(json.dumps(config.tables())))
+    try:
+        found = _decisive(report["config"])
+    except InputError as error:
+        raise InputError(f"'{folder / REPORT}' is damaged: {error}") from None
+    names = [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
+    if names:
+        was, now = (", ".join(f"{name} {values.get(name)!r}" for name in names) for values in (found, wanted))
+        raise InputError(
+            f"'{folder}' is done, with {was}. Got {now} instead: put it back into {CONFIG}, or start again in a new "
+            "folder."
+        )
+
+
+def _decisive(tables: dict[str, Any]) -> dict[str, Any]:
+    """Of the settings in a record, those that decide what a run comes to on a graph, by name."""
+    indifferent = {*INDIFFERENT, "dataset"} - {"seed"}
+    kinds: dict[str, type[Settings]] = {
+        "data": GraphConfig,
+        "model": find_model(tables["model"]["name"]),
+        "training": TrainingConfig,
+    }
+    settings = [kind.without_added(tables[group]) for group, kind in kinds.items()]
+    return {name: value for group in settings for name, value in group.items() if name not in indifferent}

@@ -26,19 +26,17 @@ from glognn.errors import InputError, TrainingError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
-from glognn.experiments.folder import Report, read_report, save_model
+from glognn.experiments.folder import save_model
+from glognn.experiments.integrity import check_files, measure_tables, seal
 from glognn.experiments.layout import CHECKPOINT, CONFIG, CURVE, DONE, MODEL, REPORT
-from glognn.experiments.plan import INDIFFERENT, Job
-from glognn.graph.config import GraphConfig
+from glognn.experiments.plan import Job
+from glognn.experiments.reports import Report, check_settings, read_report
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.models.base import NodeModel
-from glognn.models.configs import find_model
-from glognn.settings import Settings
 from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
-from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.driver import train_batch
 from glognn.training.history import TrainingResult
@@ -109,6 +107,7 @@ class _Recorder(Callback):
     ) -> None:
         self.batch, self.models, self.loaded, self.device = batch, models, loaded, device
         self.on_run_end = on_run_end
+        self.tables = measure_tables(batch.jobs[0].dataset)
 
     def on_train_end(self, result: TrainingResult) -> None:
         job, model = self.batch.jobs[result.member], self.models[result.member]
@@ -122,7 +121,7 @@ class _Recorder(Callback):
         for member in members:
             folder = self.batch.jobs[member].folder
             if (folder / REPORT).exists() and not (folder / DONE).exists():
-                write_text(folder / DONE, "")
+                seal(folder, self.tables)
                 shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
                 self.on_run_end(read_report(folder))
 
@@ -233,8 +232,9 @@ def run_splits(
     if len(jobs) == 1:
         return read_report(folder)
     summary = summarize(config, [read_report(job.folder) for job in jobs])
+    (folder / DONE).unlink(missing_ok=True)  # which says what the report was
     write_json(folder / REPORT, summary)
-    write_text(folder / DONE, "")
+    seal(folder, measure_tables(config.dataset))
     return summary
 
 
@@ -243,15 +243,9 @@ def _finished(job: Job, loaded: LoadedGraph) -> Report:
 
     The graph is known by its fingerprint, wherever it lies now.
     """
+    check_files(job.folder)
     report = read_report(job.folder)
-    found, wanted = (_decisive(tables) for tables in (report["config"], json.loads(json.dumps(job.config.tables()))))
-    names = [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
-    if names:
-        was, now = (", ".join(f"{name} {values.get(name)!r}" for name in names) for values in (found, wanted))
-        raise InputError(
-            f"'{job.folder}' is done, with {was}. Got {now} instead: put it back into {CONFIG}, or start again in a "
-            "new folder."
-        )
+    check_settings(job.folder, report, job.config)
     if report["data"]["fingerprint"] != loaded.facts["fingerprint"]:
         raise InputError(
             f"'{job.folder}' is done, on a graph with the fingerprint {report['data']['fingerprint'][:12]}. Got "
@@ -259,18 +253,6 @@ def _finished(job: Job, loaded: LoadedGraph) -> Report:
             "new folder."
         )
     return report
-
-
-def _decisive(tables: dict[str, Any]) -> dict[str, Any]:
-    """Of the settings in a record, those that decide what a run comes to on a graph, by name."""
-    indifferent = {*INDIFFERENT, "dataset"} - {"seed"}
-    kinds: dict[str, type[Settings]] = {
-        "data": GraphConfig,
-        "model": find_model(tables["model"]["name"]),
-        "training": TrainingConfig,
-    }
-    settings = [kind.without_added(tables[group]) for group, kind in kinds.items()]
-    return {name: value for group in settings for name, value in group.items() if name not in indifferent}
 
 
 def summarize(config: RunConfig, reports: list[Report]) -> Report:

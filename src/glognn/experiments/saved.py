@@ -5,7 +5,6 @@ Both are opened by :func:`open_saved`; what they hold under different names is t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,19 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glognn.data.classes import Classes
-from glognn.data.layout import TABLES
+from glognn.data.layout import NODES, TABLES
 from glognn.data.sources import find_source, load_source
 from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
-from glognn.experiments.folder import Report, find_runs, load_model, read_report
+from glognn.experiments.folder import find_runs, read_model
+from glognn.experiments.integrity import check_files, check_tables, refuse_changed, unseal
 from glognn.experiments.layout import CLASSIFIER, CONFIG, DONE, MODEL
 from glognn.experiments.predictions import Predictions
+from glognn.experiments.reports import Report, check_settings, read_report
 from glognn.experiments.run import prepare_graph
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
+from glognn.records import NUMBER, Form, check_version, misfit, read_record
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import resolve_device
 from glognn.training.new_nodes import predict_new_nodes
@@ -37,6 +39,19 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 CLASSIFIER_VERSION = 1
+_CLASSIFIER: Form = {
+    "files": {"model": str, "graph": str},
+    "params": {"model": str},
+    "has_graph_param": bool,
+    "has_graph": bool,
+    "seed": int,
+    "classes": {"dtype": str, "values": [(str, int, float, bool)]},
+    "feature_names": [str],
+    "epochs": int,
+    "scores": {"metric": str, "train": NUMBER, "val": NUMBER, "epoch": int},
+    "threshold": (*NUMBER, type(None)),
+    "data": {"fingerprint": str},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +100,7 @@ class SavedModel:
         return None if self.tables is None else self.tables.classes
 
     def model(self) -> NodeModel[Any]:
-        return load_model(self.weights)
+        return read_model(self.weights)
 
     def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
         """The graph it was trained on, as loaded and as prepared; another one in its place is an error."""
@@ -94,6 +109,9 @@ class SavedModel:
         given = Graph.from_data(data, GraphConfig(directed=True)) if self.kind == "classifier" else graph
         if given.fingerprint() != self.fingerprint:
             raise InputError(f"The graph '{self.config.dataset}' is not the one that '{self.folder}' was trained on.")
+        if self.tables is not None and len(self.tables.ids) != graph.num_nodes:
+            place, found = Path(self.config.dataset).with_name(NODES), len(self.tables.ids)
+            raise InputError(f"'{place}' must hold the ids of {graph.num_nodes:,} nodes. Got {found:,} instead.")
         return data, graph
 
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
@@ -123,6 +141,8 @@ class SavedModel:
 
 def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel:
     """A trained model of a folder: of several models the best on validation, of several splits the first.
+
+    Its files must be those that it was finished with, as far as that is recorded.
 
     Args:
         folder: A run folder, or that of a saved classifier.
@@ -161,7 +181,11 @@ def _open_run(folder: Path, models: Sequence[str], split: int | None) -> SavedMo
             split = trained[0]
             why.append(f"split {split}, the first of {len(trained)} (--split)")
         child = child / f"split-{split}"
+        check_settings(child.parent, report, config)
         report, config = read_report(child), config.for_split(split)
+    check_settings(child, report, config)
+    check_files(child)
+    check_tables(child, config.dataset)
     selected = report["scores"]["selected"]
     return SavedModel(
         kind="run",
@@ -188,52 +212,59 @@ def _validation(report: Report) -> float:
 
 
 def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> SavedModel:
-    try:
-        record = json.loads((folder / CLASSIFIER).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"'{folder}' holds no readable {CLASSIFIER} of a saved classifier: {error}.") from None
-    version = record.get("schema_version") if isinstance(record, dict) else None
-    if version != CLASSIFIER_VERSION:
-        made = record.get("versions", {}).get("glognn", "?") if isinstance(record, dict) else "?"
-        raise InputError(
-            f"schema_version of '{folder}' must be {CLASSIFIER_VERSION}. Got {version!r} instead: load it with glognn "
-            f"{made}, which wrote it, or fit and save again."
-        )
+    record = _read_classifier(folder)
     if split is not None:
         raise InputError(f"'{folder}' is a saved classifier, which was fitted once: leave out split {split}.")
+    params = {name: "none" if value is None else value for name, value in record["params"].items()}
+    params["seed"] = record["seed"]
+
+    def pick(config: type[Any]) -> Any:
+        return config.from_mapping({name: params[name] for name in config.names() if name in params})
+
     try:
-        params = {name: "none" if value is None else value for name, value in record["params"].items()}
         model = find_model(params["model"])
-        if models and model.name not in models:
-            raise InputError(f"'{folder}' is a saved classifier of the model '{model.name}', not {_either(models)}.")
-        params["seed"] = record["seed"]
-
-        def pick(config: type[Any]) -> Any:
-            return config.from_mapping({name: params[name] for name in config.names() if name in params})
-
-        return SavedModel(
-            kind="classifier",
-            folder=folder,
-            why="",
-            config=RunConfig(
-                dataset=str(folder / record["files"]["graph"]),
-                splits="0",
-                graph=pick(GraphConfig),
-                model=pick(model),
-                training=pick(TrainingConfig),
-            ),
-            record=record,
-            weights=folder / record["files"]["model"],
-            split=0,
-            scores={"test": None, **record["scores"]},
-            epochs=record["epochs"],
-            threshold=record["threshold"],
-            fingerprint=record["data"]["fingerprint"],
+        config = RunConfig(
+            dataset=str(folder / record["files"]["graph"]),
+            splits="0",
+            graph=pick(GraphConfig),
+            model=pick(model),
+            training=pick(TrainingConfig),
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise incomplete(folder, error) from None
+    except InputError as error:
+        raise damaged(folder, error) from None
+    if models and model.name not in models:
+        raise InputError(f"'{folder}' is a saved classifier of the model '{model.name}', not {_either(models)}.")
+    return SavedModel(
+        kind="classifier",
+        folder=folder,
+        why="",
+        config=config,
+        record=record,
+        weights=folder / record["files"]["model"],
+        split=0,
+        scores={"test": None, **record["scores"]},
+        epochs=record["epochs"],
+        threshold=record["threshold"],
+        fingerprint=record["data"]["fingerprint"],
+    )
 
 
-def incomplete(folder: Path, error: Exception) -> InputError:
-    """What is missing in the record of a saved classifier."""
-    return InputError(f"{CLASSIFIER} of '{folder}' is incomplete ({error}): save the classifier again.")
+def _read_classifier(folder: Path) -> Report:
+    """The record of a saved classifier, when it and the files that it names are as they were."""
+    path = folder / CLASSIFIER
+    record: Report = read_record(path, {})
+    versions = record.get("versions")
+    made = versions.get("glognn", "?") if isinstance(versions, dict) else "?"
+    remedy = f"load it with glognn {made}, which wrote it, or fit and save again"
+    check_version(path, record, CLASSIFIER_VERSION, remedy)
+    files = unseal(path, record)
+    wrong = misfit(record, _CLASSIFIER)
+    if wrong or any(Path(name).name != name for name in record["files"].values()):
+        raise damaged(folder, wrong or "files must name files of its folder")
+    refuse_changed(folder, files)
+    return record
+
+
+def damaged(folder: Path, error: Exception | str) -> InputError:
+    """What is wrong with the record of a saved classifier."""
+    return InputError(f"'{folder / CLASSIFIER}' is damaged: {str(error).rstrip('.')}. Save the classifier again.")
