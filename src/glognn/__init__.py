@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from glognn.experiments.reproduce import reproduce as reproduce
     from glognn.experiments.train import train_models as train_models
     from glognn.experiments.tune import tune as tune
+    from glognn.experiments.verify import verify as verify
     from glognn.explain.coefficients import coefficient_rows as coefficient_rows
     from glognn.graph.config import GraphConfig as GraphConfig
     from glognn.graph.graph import Graph as Graph
@@ -75,6 +76,7 @@ _HOMES = {
     "TrainingError": "glognn.errors",
     "TrainingResult": "glognn.training.history",
     "tune": "glognn.experiments.tune",
+    "verify": "glognn.experiments.verify",
     "write_npz": "glognn.data.npz",
 }
 """Where public names are defined, but for the models, which the registry knows."""

@@ -28,7 +28,8 @@ from glognn.experiments.environment import versions
 from glognn.experiments.folder import save_model
 from glognn.experiments.integrity import measure_files, sealed
 from glognn.experiments.layout import CLASSIFIER, CONFIG
-from glognn.experiments.saved import CLASSIFIER_VERSION, SavedModel, damaged, open_saved
+from glognn.experiments.reports import CLASSIFIER_VERSION, damaged
+from glognn.experiments.saved import SavedModel, open_saved
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model

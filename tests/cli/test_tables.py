@@ -504,7 +504,11 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "no model file": (lambda: Path("run/model.safetensors").unlink(), ["run", "--out", "p.csv"], "model.safetensors"),
     "no graph file": (lambda: Path("run/graph.npz").unlink(), ["run", "--out", "p.csv"], "graph.npz"),
     "broken tables.json": (put("run/tables.json", "{"), ["run", "--out", "p.csv"], "tables.json"),
-    "newer tables.json": (put("run/tables.json", '{"schema_version": 9}'), ["run", "--out", "p.csv"], "Got 9"),
+    "newer tables.json": (
+        lambda: (put("run/tables.json", '{"schema_version": 9}')(), put("run/DONE", "")()),
+        ["run", "--out", "p.csv"],
+        "Got 9",
+    ),
     "no ids kept": (lambda: Path("run/nodes.parquet").unlink(), ["run", "--out", "p.csv"], "nodes.parquet"),
     "another model": (nothing, ["run", "--out", "p.csv", "--model", "mlp"], "It holds: glognn++"),
     "another split": (nothing, ["run", "--out", "p.csv", "--split", "4"], "It was on: 0"),
@@ -516,13 +520,14 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
         ["run", "--out", "p.csv", "--ids", "ids.csv"],
         "must name its columns",
     ),
-    "another graph": (
-        another_graph,
+    "another graph": (another_graph, ["run", "--out", "p.csv"], "graph.npz' was changed"),
+    "another graph in a folder without a list of its files": (
+        lambda: (another_graph(), put("run/DONE", "")()),
         ["run", "--out", "p.csv"],
         "not the one that 'run' was trained on",
     ),
     "another graph below new nodes": (
-        lambda: (edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x"))(), another_graph()),
+        lambda: (edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x"))(), another_graph(), put("run/DONE", "")()),
         ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
         "not the one that 'run' was trained on",
     ),
@@ -575,11 +580,11 @@ BAD_CLASSIFIER: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "another graph": (
         lambda: write_npz(make_data(), next(Path("classifier").glob("graph-*"))),
         ["predict", "--out", "p.csv"],
-        "not the one that 'classifier' was trained on",
+        ".npz' was changed",
     ),
-    "no record": (put("classifier/estimator.json", "{"), ["predict", "--out", "p.csv"], "no readable estimator.json"),
+    "no record": (put("classifier/estimator.json", "{"), ["predict", "--out", "p.csv"], ".json' cannot be read"),
     "half a record": (
-        put("classifier/estimator.json", '{"schema_version": 1}'), ["predict", "--out", "p.csv"], "('params')"
+        put("classifier/estimator.json", '{"schema_version": 1}'), ["predict", "--out", "p.csv"], "files is missing"
     ),
     "no truth": (nothing, ["evaluate"], "has no test nodes to measure on. Give the truth with --labels FILE"),
 }  # fmt: skip

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from glognn import GloGNNClassifier, InputError, load_model
+from glognn import GloGNNClassifier, InputError, load_model, verify
 from glognn.data.npz import read_npz, write_npz
 from glognn.data.table_graph import TableOptions
 from glognn.experiments.saved import open_saved
 from glognn.experiments.train import train_models
+from glognn.experiments.tune import tune
 from tests.conftest import make_data
+from tests.program import run as glognn
 
 SPLIT = Path("glognn/split-0")
 TABLES = ("graph.npz", "nodes.parquet", "tables.json")
@@ -227,3 +229,85 @@ def test_records_of_a_later_version_are_refused(name: str, run: Path, classifier
         forget_files(run)
     with pytest.raises(InputError, match=rf"schema_version of '.*{name}' must be 1\. Got 2 instead"):
         open_saved(folder).predict()
+
+
+def states(folder: Path) -> dict[str, str]:
+    return {each.path.relative_to(folder).as_posix(): each.state for each in verify(folder)}
+
+
+def test_verify_names_every_file_of_a_whole_folder(run: Path, classifier: Path) -> None:
+    of_runs = {f"{model}/split-{split}/{name}" for model in ("glognn", "mlp") for split in (0, 1)
+               for name in (*OF_A_SPLIT, "config.toml")}  # fmt: skip
+    of_parents = {f"{model}/{name}" for model in ("glognn", "mlp") for name in ("config.toml", "report.json")}
+    (run / "notes.txt").write_text("mine")
+    assert states(run) == dict.fromkeys(of_runs | of_parents | {"config.toml", *TABLES}, "ok")
+    names = {path.name for path in classifier.iterdir()} - {"README.md", ".lock"}
+    assert states(classifier) == dict.fromkeys(names, "ok")
+    assert set(states(run.parent).values()) == {"ok"}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", [*OF_A_SPLIT, *TABLES])
+def test_verify_says_which_file_is_wrong(name: str, damage: str, run: Path) -> None:
+    place = name if name in TABLES else f"{SPLIT}/{name}"
+    DAMAGE[damage](run / place)
+    found = states(run)
+    assert found[place] == ("missing" if damage == "missing" else "changed")
+    wrong = {path for path, state in found.items() if state != "ok"}
+    assert wrong - {path for path in wrong if path.endswith("config.toml") and name == "graph.npz"} == {place}
+
+
+def test_verify_says_what_else_is_wrong(run: Path, classifier: Path, tmp_path: Path) -> None:
+    config = run / "mlp/config.toml"
+    config.write_text(config.read_text().replace("dropout = 0.5", "dropout = 0.25"))
+    (run / "mlp/split-0/DONE").write_text("{")
+    shutil.rmtree(run / "glognn/split-1")
+    [path] = classifier.glob("model-*")
+    remove(path)
+    found = states(tmp_path)
+    assert found["run/mlp/config.toml"] == "changed"
+    assert found["run/mlp/split-0/DONE"] == "damaged"
+    assert found["run/glognn/split-1/DONE"] == "missing"
+    assert found[f"classifier/{path.name}"] == "missing"
+    flip(classifier / "estimator.json")
+    assert states(classifier) == {"estimator.json": "damaged"}
+    shutil.rmtree(run / "glognn")
+    assert states(run)["glognn/config.toml"] == "missing"
+
+
+def test_verify_of_folders_of_earlier_versions_and_unfinished_ones(run: Path) -> None:
+    forget_files(run)
+    (run / "mlp/split-0/DONE").unlink()
+    (run / "mlp/DONE").unlink()
+    found = states(run)
+    assert found["mlp/split-0/config.toml"] == found["mlp/config.toml"] == "unfinished"
+    assert {found[f"{SPLIT}/{name}"] for name in OF_A_SPLIT} == {"not recorded"}
+    assert {found[name] for name in TABLES} == {"not recorded"}
+    assert not any(each.wrong for each in verify(run))
+    earlier = Path(__file__).with_name("saved_classifier")
+    assert set(states(earlier).values()) == {"not recorded"}
+
+
+def test_verify_of_a_search(tmp_path: Path) -> None:
+    tune("pairs", "mlp", trials=1, splits="0", out=tmp_path / "study", epochs=2, workers=1)
+    assert states(tmp_path) == {"study/study.json": "not recorded", "study/study.journal": "not recorded"}
+    with (tmp_path / "study/study.journal").open("a") as file:
+        file.write("half a li")
+    assert states(tmp_path)["study/study.journal"] == "damaged"
+    with pytest.raises(InputError, match="There is no folder"):
+        verify(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds no run, no search and no saved classifier"):
+        verify(tmp_path / "empty")
+
+
+def test_the_verify_command(run: Path, tmp_path: Path) -> None:
+    assert glognn("verify", "run", cwd=tmp_path).stdout.endswith("24 files: 24 ok\n")
+    flip(run / SPLIT / "model.safetensors")
+    told = glognn("verify", "run", cwd=tmp_path, code=1)
+    assert "1 changed" in told.stdout
+    assert told.stderr == ""
+    content = json.loads(glognn("verify", "run", "--format", "json", cwd=tmp_path, code=1).stdout)
+    assert content["ok"] is False
+    assert [each["path"] for each in content["files"] if each["state"] != "ok"] == [f"run/{SPLIT}/model.safetensors"]
+    assert "must be table or json" in glognn("verify", "run", "--format", "xml", cwd=tmp_path, code=2).stderr

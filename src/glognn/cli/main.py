@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune
+from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune, verify
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
@@ -37,6 +37,7 @@ _COMMANDS = {
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,
+    "verify": verify,
     "datasets": datasets,
     "models": models,
     "bench": bench,

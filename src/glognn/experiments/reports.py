@@ -1,4 +1,4 @@
-"""``report.json``: what a run, or a run over several splits, has come to. Imports no torch."""
+"""Records: ``report.json`` of a run, or of a run over several splits, and ``estimator.json``. Imports no torch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig
-from glognn.experiments.integrity import check_files
-from glognn.experiments.layout import CONFIG, REPORT
+from glognn.experiments.integrity import Files, check_files, unseal
+from glognn.experiments.layout import CLASSIFIER, CONFIG, REPORT
 from glognn.experiments.plan import INDIFFERENT
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import find_model
@@ -38,6 +38,22 @@ _RUN: Form = {
 }
 _OVER_SPLITS = {name: {"mean": NUMBER, "std": NUMBER} for name in ("train", "val", "test")}
 _SPLITS: Form = {"splits": [int], "epochs": int, "scores": dict.fromkeys(_SCORES, _OVER_SPLITS)}
+
+
+CLASSIFIER_VERSION = 1
+_CLASSIFIER: Form = {
+    "files": {"model": str, "graph": str},
+    "params": {"model": str},
+    "has_graph_param": bool,
+    "has_graph": bool,
+    "seed": int,
+    "classes": {"dtype": str, "values": [(str, int, float, bool)]},
+    "feature_names": [str],
+    "epochs": int,
+    "scores": {"metric": str, "train": NUMBER, "val": NUMBER, "epoch": int},
+    "threshold": (*NUMBER, type(None)),
+    "data": {"fingerprint": str},
+}
 
 
 def read_report(folder: Path) -> Report:
@@ -87,3 +103,23 @@ def _decisive(tables: dict[str, Any]) -> dict[str, Any]:
     }
     settings = [kind.without_added(tables[group]) for group, kind in kinds.items()]
     return {name: value for group in settings for name, value in group.items() if name not in indifferent}
+
+
+def read_classifier(folder: Path) -> tuple[Report, Files]:
+    """The record of a saved classifier, and the files that it was written with."""
+    path = folder / CLASSIFIER
+    record: Report = read_record(path, {})
+    versions = record.get("versions")
+    made = versions.get("glognn", "?") if isinstance(versions, dict) else "?"
+    remedy = f"load it with glognn {made}, which wrote it, or fit and save again"
+    check_version(path, record, CLASSIFIER_VERSION, remedy)
+    files = unseal(path, record)
+    wrong = misfit(record, _CLASSIFIER)
+    if wrong or any(Path(name).name != name for name in record["files"].values()):
+        raise damaged(folder, wrong or "files must name files of its folder")
+    return record, files
+
+
+def damaged(folder: Path, error: Exception | str) -> InputError:
+    """What is wrong with the record of a saved classifier."""
+    return InputError(f"'{folder / CLASSIFIER}' is damaged: {str(error).rstrip('.')}. Save the classifier again.")

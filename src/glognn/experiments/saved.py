@@ -20,16 +20,15 @@ from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.folder import find_runs, read_model
-from glognn.experiments.integrity import check_files, check_tables, refuse_changed, unseal
+from glognn.experiments.integrity import check_files, check_tables, refuse_changed
 from glognn.experiments.layout import CLASSIFIER, CONFIG, DONE, MODEL
 from glognn.experiments.predictions import Predictions
-from glognn.experiments.reports import Report, check_settings, read_report
+from glognn.experiments.reports import Report, check_settings, damaged, read_classifier, read_report
 from glognn.experiments.run import prepare_graph
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
-from glognn.records import NUMBER, Form, check_version, misfit, read_record
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import resolve_device
 from glognn.training.new_nodes import predict_new_nodes
@@ -37,21 +36,6 @@ from glognn.training.predict import predict
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-CLASSIFIER_VERSION = 1
-_CLASSIFIER: Form = {
-    "files": {"model": str, "graph": str},
-    "params": {"model": str},
-    "has_graph_param": bool,
-    "has_graph": bool,
-    "seed": int,
-    "classes": {"dtype": str, "values": [(str, int, float, bool)]},
-    "feature_names": [str],
-    "epochs": int,
-    "scores": {"metric": str, "train": NUMBER, "val": NUMBER, "epoch": int},
-    "threshold": (*NUMBER, type(None)),
-    "data": {"fingerprint": str},
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +196,8 @@ def _validation(report: Report) -> float:
 
 
 def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> SavedModel:
-    record = _read_classifier(folder)
+    record, files = read_classifier(folder)
+    refuse_changed(folder, files)
     if split is not None:
         raise InputError(f"'{folder}' is a saved classifier, which was fitted once: leave out split {split}.")
     params = {name: "none" if value is None else value for name, value in record["params"].items()}
@@ -247,24 +232,3 @@ def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> 
         threshold=record["threshold"],
         fingerprint=record["data"]["fingerprint"],
     )
-
-
-def _read_classifier(folder: Path) -> Report:
-    """The record of a saved classifier, when it and the files that it names are as they were."""
-    path = folder / CLASSIFIER
-    record: Report = read_record(path, {})
-    versions = record.get("versions")
-    made = versions.get("glognn", "?") if isinstance(versions, dict) else "?"
-    remedy = f"load it with glognn {made}, which wrote it, or fit and save again"
-    check_version(path, record, CLASSIFIER_VERSION, remedy)
-    files = unseal(path, record)
-    wrong = misfit(record, _CLASSIFIER)
-    if wrong or any(Path(name).name != name for name in record["files"].values()):
-        raise damaged(folder, wrong or "files must name files of its folder")
-    refuse_changed(folder, files)
-    return record
-
-
-def damaged(folder: Path, error: Exception | str) -> InputError:
-    """What is wrong with the record of a saved classifier."""
-    return InputError(f"'{folder / CLASSIFIER}' is damaged: {str(error).rstrip('.')}. Save the classifier again.")
