@@ -138,13 +138,16 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, torch.Tensor], dict[str, Any]], obje
     "an unknown setting": (lambda _, values: values["settings"].update(width=3), "its settings make no model: .*width"),
     "an unknown model": (lambda _, values: values.update(model="none"), "no model: There is no model 'none'"),
     "another model": (lambda _, values: values.update(model="gcnii", settings={}), "is damaged"),
+    "whole numbers": (lambda tensors, _: tensors.update({k: t.long() for k, t in tensors.items()}), "must be float32"),
+    "half of it halves": (lambda tensors, _: tensors.update({next(iter(tensors)): next(iter(tensors.values())).half()}),
+                          "must be float32 or float64, all alike"),
     "no values": (lambda _, values: values.clear(), "schema_version"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DAMAGE)
 def test_weights_that_do_not_fit_their_settings(case: str, run: Path) -> None:
-    """Sizes are compared before a model is built: one of 2**26 channels would take gigabytes."""
+    """Sizes are compared before a tensor is read or a model built: one of 2**26 channels would take gigabytes."""
     path = run / "mlp/split-0/model.safetensors"
     change, message = DAMAGE[case]
     forge(path, change)
@@ -152,3 +155,21 @@ def test_weights_that_do_not_fit_their_settings(case: str, run: Path) -> None:
     with pytest.raises(InputError, match=message) as raised:
         load_model(path)
     assert "\n" not in str(raised.value)
+
+
+def test_shapes_are_compared_before_a_tensor_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = run / "mlp/split-0/model.safetensors"
+    forge(path, DAMAGE["huge"][0])
+    forget_files(run)
+    monkeypatch.setattr("glognn.experiments.folder.load_tensors", lambda file: pytest.fail("read"))
+    with pytest.raises(InputError, match="must be of shape .*67108864"):
+        load_model(path)
+
+
+def test_flipped_bits_of_weights_by_themselves_are_found(run: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(run / "mlp/split-0/model.safetensors", tmp_path / "weights.safetensors"))
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"weights\.safetensors' is damaged: its sha256 is not the one"):
+        load_model(path)

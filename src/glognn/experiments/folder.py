@@ -26,7 +26,8 @@ from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
 from glognn.records import Form, check_version, misfit
 from glognn.storage import locked, write_text
-from glognn.training.checkpoint import load_tensors, save_tensors
+from glognn.training.checkpoint import load_tensors, read_header, save_tensors
+from glognn.training.devices import DTYPES
 
 __all__ = ["Report", "check_free", "find_runs", "held", "load_model", "read_report", "save_model", "start_runs"]
 
@@ -67,10 +68,10 @@ def load_model(path: str | Path) -> NodeModel[Any]:
 def read_model(file: Path) -> NodeModel[Any]:
     """What :func:`save_model` wrote.
 
-    The names and shapes of its tensors are compared with those that its settings ask for before a model is built, so
-    that a file takes no more memory than it holds.
+    The names and shapes of its tensors are compared with those that its settings ask for before a tensor is read or a
+    model is built, so that a file takes no more memory than it holds.
     """
-    tensors, values = load_tensors(file)
+    shapes, values = read_header(file)
     check_version(file, values, SCHEMA_VERSION)
     if wrong := misfit(values, _SAVED):
         raise InputError(f"'{file}' is damaged: {wrong}.")
@@ -86,13 +87,18 @@ def read_model(file: Path) -> NodeModel[Any]:
     except Exception as error:  # torch has many words for sizes that cannot be
         reason = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"'{file}' is damaged: its settings make no model: {reason}.") from None
-    for name in sorted({*wanted, *tensors}):
-        found, asked = (tuple(each[name].shape) if name in each else None for each in (tensors, wanted))
+    for name in sorted({*wanted, *shapes}):
+        found, asked = shapes.get(name), tuple(wanted[name].shape) if name in wanted else None
         if found != asked:
             got, must = ("absent" if shape is None else f"of shape {shape}" for shape in (found, asked))
             raise InputError(f"'{file}' is damaged: the tensor '{name}' must be {must}. It is {got} instead.")
-    model = build()
-    model.to(next(tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()))
+    tensors, _ = load_tensors(file)
+    kinds = {tensor.dtype for name, tensor in tensors.items() if wanted[name].is_floating_point()}
+    if len(kinds) != 1 or not kinds <= set(DTYPES.values()):
+        raise InputError(
+            f"'{file}' is damaged: its weights must be float32 or float64, all alike. Got {kinds} instead."
+        )
+    model = build().to(kinds.pop())
     model.load_state_dict(tensors)
     return model.eval()
 

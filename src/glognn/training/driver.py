@@ -150,13 +150,23 @@ class _Driver:
         self.endings: list[Ending | None] = [None] * len(self.models)
         snapshot = None if checkpoint is None else checkpoint.load()
         self.choice = choose(members, "" if snapshot is None else snapshot.engine)
-        if snapshot is not None:
-            self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
+        if checkpoint is not None and snapshot is not None:
+            with checkpoint.restoring():
+                self._restore_values(snapshot.values)
         self.engine = self.choice.engine(members.only(self.inside))
-        if snapshot is not None:
-            self.engine.restore(snapshot.tensors)
-            for i, values in zip(self.alive, snapshot.values["histories"], strict=True):
-                self.histories[i].restore(values)
+        if checkpoint is not None and snapshot is not None:
+            with checkpoint.restoring():
+                if self.remembers and not any(name.partition("/")[0] == "best" for name in snapshot.tensors):
+                    raise InputError("its best weights are absent")
+                self.engine.restore(snapshot.tensors)
+
+    def _restore_values(self, values: dict[str, Any]) -> None:
+        alive, inside = values["alive"], values["inside"]
+        if not alive or not set(alive) <= set(inside) <= set(self.inside) or len(set(inside)) < len(inside):
+            raise InputError(f"members {inside!r:.60} of {len(self.models)}, of which {alive!r:.60} go on")
+        self.alive, self.inside = alive, inside
+        for i, history in zip(alive, values["histories"], strict=True):
+            self.histories[i].restore(history)
 
     def run(self) -> list[Ending | None]:
         epoch = self.histories[self.alive[0]].epoch

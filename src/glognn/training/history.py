@@ -6,7 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from glognn.errors import TrainingError
+from glognn.errors import InputError, TrainingError
+from glognn.records import NUMBER, misfit
 from glognn.training.config import TrainingConfig
 from glognn.training.stopping import exceeds_recent_mean, out_of_patience
 
@@ -139,6 +140,10 @@ class History:
         return {"curve": self.curve, "best": asdict(self.best), "seconds": self.seconds}
 
     def restore(self, values: dict[str, Any]) -> None:
+        metric = self.config.metric
+        names = ("epoch", "train_loss", "val_loss", f"train_{metric}", f"val_{metric}", "seconds")
+        if wrong := misfit(values["curve"], [dict.fromkeys(names, NUMBER)], "curve"):
+            raise InputError(wrong)
         self.curve = values["curve"]
         self._val_losses = [row["val_loss"] for row in self.curve]
         self.best = Scores(**values["best"])

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.training.config import TrainingConfig
@@ -94,3 +95,14 @@ class Engine(ABC):
     @abstractmethod
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         """Go on from a snapshot of the same members."""
+
+
+def refuse_misfit(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    """Refuse tensors of a snapshot that have not the names, shapes and kinds of those in whose place they go."""
+    for name in sorted({*found, *wanted}):
+        got, must = (
+            "absent" if each is None else f"of shape {tuple(each.shape)}, {each.dtype}"
+            for each in (found.get(name), wanted.get(name))
+        )
+        if got != must:
+            raise InputError(f"The tensor '{name}' of a snapshot must be {must}. It is {got} instead.")

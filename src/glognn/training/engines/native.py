@@ -30,7 +30,7 @@ from glognn.native.memory import LANES, padded
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, not_compiled, powers
 from glognn.training.config import TrainingConfig
-from glognn.training.engines.base import Engine, Members
+from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
 
 MAX_CLASSES = LANES
@@ -155,12 +155,10 @@ class NativeEngine(Engine):
 
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         own = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
+        refuse_misfit(snapshot, own | ({"best": self._weights} if "best" in snapshot else {}))
         self._best = snapshot["best"].clone() if "best" in snapshot else torch.empty(0)
-        state = {name: tensor for name, tensor in snapshot.items() if name != "best"}
-        if set(state) != set(own) or any(state[name].shape != tensor.shape for name, tensor in own.items()):
-            raise InputError("The snapshot must be one of the same members, in number and shape.")
         for name, tensor in own.items():
-            tensor.copy_(state[name])
+            tensor.copy_(snapshot[name])
         self._library.call("forward", self._handle)
 
     def mask(self, index: int) -> Tensor:

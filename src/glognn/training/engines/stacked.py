@@ -16,7 +16,7 @@ from torch.func import functional_call, vmap
 
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
-from glognn.training.engines.base import Engine, Members
+from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
 from glognn.training.optimiser import MemberAdam
 
@@ -167,10 +167,13 @@ class StackedEngine(Engine):
 
     @torch.no_grad()
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
+        own = {name: tensor for name, tensor in self.snapshot().items() if not name.startswith("best/")}
+        best = {f"best/{name}": tensor for name, tensor in self._state().items()}
+        refuse_misfit(snapshot, own | (best if best.keys() & snapshot.keys() else {}))
         for name, weight in self.weights.items():
             weight.copy_(snapshot[f"weights/{name}"])
         self._optimizer.restore(snapshot)
-        best = {name: snapshot.get(f"best/{name}") for name in self._best}
-        self._best = {name: torch.empty(0) if t is None else t.to(self.device) for name, t in best.items()}
+        found = {name: snapshot.get(f"best/{name}") for name in self._best}
+        self._best = {name: torch.empty(0) if t is None else t.to(self.device) for name, t in found.items()}
         self._dropout.streams.restore(snapshot["streams"])
         self._kept = None
