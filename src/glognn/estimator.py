@@ -456,18 +456,17 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _from_classifier(cls, saved: SavedModel) -> Self:
         record = saved.record
-        data, _ = saved.graph()
+        data, graph = saved.graph()
         for name in SET_NAMES:
-            data[f"{name}_mask"] = data[f"{name}_mask"].view(-1)
+            data[f"{name}_mask"] = graph.masks[name][:, 0]
         try:
             found = cls(**record["params"], graph=data if record["has_graph_param"] else None)
-            found.classes_ = np.array(record["classes"]["values"], dtype=record["classes"]["dtype"])
-            found._has_graph = record["has_graph"]
-            if record["feature_names"]:
-                found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
         except TypeError as error:
             raise damaged(saved.folder, error) from None
-        return found._restore(saved, data)
+        found.classes_, found._has_graph = saved.class_array(), record["has_graph"]
+        if record["feature_names"]:
+            found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+        return found._restore(saved, data, graph)
 
     @classmethod
     def _from_run(cls, saved: SavedModel) -> Self:
@@ -482,11 +481,11 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
         found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
         found._has_graph = True
-        return found._restore(saved, data)
+        return found._restore(saved, data, graph)
 
-    def _restore(self, saved: SavedModel, data: Data) -> Self:
+    def _restore(self, saved: SavedModel, data: Data, graph: Graph) -> Self:
         """Take over what a run and a classifier say alike."""
-        self.data_, self.model_ = data, saved.model()
+        self.data_, self.model_ = data, saved.model(graph)
         self.n_features_in_, self.n_iter_ = self.model_.in_channels, saved.epochs
         self.scores_, self.threshold_ = saved.scores, saved.threshold
         self._seed_used = saved.config.training.seed

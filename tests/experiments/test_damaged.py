@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from glognn import GloGNNClassifier
 from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.experiments.batches import Batch, make_batches
@@ -173,3 +174,129 @@ def test_flipped_bits_of_weights_by_themselves_are_found(run: Path, tmp_path: Pa
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"weights\.safetensors' is damaged: its sha256 is not the one"):
         load_model(path)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A classifier, not to be changed."""
+    folder = tmp_path_factory.mktemp("saved") / "classifier"
+    data = make_data(num_splits=1)
+    GloGNNClassifier(epochs=2, hidden_channels=4, device="cpu").fit(data).save(folder)
+    return folder
+
+
+@pytest.fixture
+def classifier(saved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved, tmp_path / "classifier"))
+
+
+def is_one_line(folder: Path, message: str) -> None:
+    for load in (GloGNNClassifier.load, lambda path: open_saved(path).predict()):
+        with pytest.raises(InputError, match=message) as raised:
+            load(folder)
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "3", "\udcff", "{}", '{"schema_version": true}', "[" * 100_000]
+)
+def test_a_record_of_a_classifier_that_is_none(text: str, classifier: Path) -> None:
+    (classifier / "estimator.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    is_one_line(classifier, r"estimator\.json' (cannot be read|is damaged|must be 1)")
+
+
+def test_a_truncated_record_of_a_classifier(classifier: Path) -> None:
+    whole = (classifier / "estimator.json").read_bytes()
+    for size in range(0, len(whole) - 2, 97):
+        (classifier / "estimator.json").write_bytes(whole[:size])
+        is_one_line(classifier, r"estimator\.json' cannot be read")
+
+
+def put(trail: tuple[Any, ...], value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(record: dict[str, Any]) -> None:
+        inner: Any = record
+        for key in trail[:-1]:
+            inner = inner[key]
+        inner[trail[-1]] = value
+
+    return change
+
+
+def test_whatever_is_wrong_in_a_record_of_a_classifier_is_one_line(classifier: Path, figures: dict[str, str]) -> None:
+    """Every value, removed or of another type, in a record without the sha256 of its content: refused by name, or of
+    no matter.
+    """
+    path = classifier / "estimator.json"
+    whole = json.loads(path.read_text())
+    del whole["manifest"]
+    tried, refused = 0, 0
+    for trail in places(whole):
+        for value in (None, "x", [], {}, -1.5, 10**30, ABSENT):
+            record = json.loads(json.dumps(whole))
+            put(trail, value)(record)
+            if value is ABSENT:
+                inner = record
+                for key in trail[:-1]:
+                    inner = inner[key]
+                del inner[trail[-1]]
+            path.write_text(json.dumps(record, default=str))
+            tried += 1
+            for load in (GloGNNClassifier.load, lambda folder: open_saved(folder).predict()):
+                try:
+                    load(classifier)
+                except InputError as error:
+                    refused += 1
+                    message = str(error)
+                    if str(classifier) not in message or "\n" in message:
+                        pytest.fail(f"{trail} {value}: {message}")
+    assert refused > tried // 2
+    figures["damaged classifiers refused or read"] = str(tried)
+
+
+ABSENT = object()
+FORGED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a file outside": (put(("files", "model"), "../model.safetensors"), "files must name files of its folder"),
+    "an absolute file": (put(("files", "graph"), "/graph.npz"), "files must name files of its folder"),
+    "huge classes": (put(("classes", "dtype"), "<U100000000"), "is damaged: classes of the type '<U100000000'"),
+    "classes of no type": (put(("classes", "dtype"), "wide"), "is damaged: data type 'wide' not understood"),
+    "objects as classes": (put(("classes", "dtype"), "V8"), "is damaged: classes of the type 'V8'"),
+    "words as numbers": (put(("classes", "values"), ["a", "b", "c"]), "is damaged: invalid literal"),
+    "a class more": (put(("classes", "values"), [0, 1, 2, 3]), "must hold .* 4 classes, .* It holds .* 3 classes"),
+    "another model": (put(("params", "model"), "glognn"), r"must hold glognn of .* It holds glognn\+\+ of"),
+    "an unknown model": (put(("params", "model"), "none"), "is damaged: There is no model 'none'"),
+    "an unknown setting": (put(("params", "width"), 3), "is damaged: .*unexpected keyword argument 'width'"),
+    "a setting out of range": (put(("params", "gamma"), 7), "is damaged: The 'gamma' parameter"),
+    "another graph's fingerprint": (put(("data", "fingerprint"), "0" * 16), "is not the one that .* was trained on"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_records_of_a_classifier(case: str, classifier: Path) -> None:
+    path = classifier / "estimator.json"
+    record = json.loads(path.read_text())
+    del record["manifest"]
+    change, message = FORGED[case]
+    change(record)
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=message) as raised:
+        GloGNNClassifier.load(classifier)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("case", [*DAMAGE, "no file", "no tensors file", "no graph file", "no graph"])
+def test_files_of_a_classifier_that_do_not_fit(case: str, classifier: Path) -> None:
+    """Also in a record without the sha256 of them."""
+    record = json.loads((classifier / "estimator.json").read_text())
+    del record["manifest"]
+    (classifier / "estimator.json").write_text(json.dumps(record))
+    weights, graph = (classifier / record["files"][name] for name in ("model", "graph"))
+    if case in DAMAGE:
+        forge(weights, DAMAGE[case][0])
+        message = weights.name
+    elif "graph" in case:
+        graph.unlink() if case == "no graph file" else graph.write_bytes(b"PK")
+        message = graph.name
+    else:
+        weights.unlink() if case == "no file" else weights.write_bytes(b"{}")
+        message = weights.name
+    is_one_line(classifier, message)

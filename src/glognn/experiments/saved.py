@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glognn.data.classes import Classes
+from glognn.data.classes import Array, Classes
 from glognn.data.layout import NODES, TABLES
 from glognn.data.sources import find_source, load_source
 from glognn.data.table_graph import KeptTables
@@ -36,6 +36,8 @@ from glognn.training.predict import predict
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+_MOST_CLASS_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +81,33 @@ class SavedModel:
     def classes(self) -> Classes | None:
         """The classes by name, where they have names."""
         if self.kind == "classifier":
-            saved = self.record["classes"]
-            return Classes.from_array(np.array(saved["values"], dtype=saved["dtype"]))
+            return Classes.from_array(self.class_array())
         return None if self.tables is None else self.tables.classes
 
-    def model(self) -> NodeModel[Any]:
-        return read_model(self.weights)
+    def class_array(self) -> Array:
+        """The classes of a saved classifier, of the type that they had."""
+        values, kind = (self.record["classes"][name] for name in ("values", "dtype"))
+        try:
+            dtype = np.dtype(kind)
+            if dtype.kind not in "iufbUO" or dtype.itemsize * len(values) > _MOST_CLASS_BYTES:
+                raise TypeError(f"classes of the type {kind!r:.60}")
+            found: Array = np.array(values, dtype=dtype)
+            if len(values) < 2 or found.tolist() != values:
+                raise ValueError(f"classes {values!r:.60} of the type {kind!r:.60}")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise damaged(self.folder, error) from None
+        return found
+
+    def model(self, graph: Graph) -> NodeModel[Any]:
+        """Its weights, which must be those of a model of this graph."""
+        model = read_model(self.weights)
+        found = (model.config_class.name, model.in_channels, model.out_channels, model.num_nodes or graph.num_nodes)
+        num_classes = graph.num_classes if self.classes is None else len(self.classes)
+        wanted = (self.config.model.name, graph.num_features, num_classes, graph.num_nodes)
+        if found != wanted:
+            must, got = ("{} of {:,} features, {:,} classes, {:,} nodes".format(*each) for each in (wanted, found))
+            raise InputError(f"'{self.weights}' must hold {must}. It holds {got} instead.")
+        return model
 
     def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
         """The graph it was trained on, as loaded and as prepared; another one in its place is an error."""
@@ -103,7 +126,7 @@ class SavedModel:
         import pyarrow as pa
 
         _, graph = self.graph(mirror)
-        found = predict(self.model().to(resolve_device(device)), graph).double().cpu().numpy()
+        found = predict(self.model(graph).to(resolve_device(device)), graph).double().cpu().numpy()
         column, ids = "node", pa.array(np.arange(graph.num_nodes))
         if self.tables is not None:
             column, ids = self.tables.id_column, self.tables.ids
@@ -117,8 +140,8 @@ class SavedModel:
         if self.tables is None:
             raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
         new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
-        data, _ = self.graph()
-        logits = predict_new_nodes(self.model(), data, new, self.config.graph)
+        data, graph = self.graph()
+        logits = predict_new_nodes(self.model(graph), data, new, self.config.graph)
         found = logits.double().softmax(dim=1).cpu().numpy()
         return Predictions(self.tables.id_column, ids, self.tables.classes, found, self.threshold), left_out
 
