@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,9 @@ import pytest
 from glognn import GloGNNClassifier, InputError, load_model, verify
 from glognn.data.npz import read_npz, write_npz
 from glognn.data.table_graph import TableOptions
+from glognn.experiments.jobs import run_jobs
+from glognn.experiments.plan import by_cell, make_plan
+from glognn.experiments.reproduce import Reproduction
 from glognn.experiments.saved import open_saved
 from glognn.experiments.train import train_models
 from glognn.experiments.tune import tune
@@ -311,3 +315,33 @@ def test_the_verify_command(run: Path, tmp_path: Path) -> None:
     assert content["ok"] is False
     assert [each["path"] for each in content["files"] if each["state"] != "ok"] == [f"run/{SPLIT}/model.safetensors"]
     assert "must be table or json" in glognn("verify", "run", "--format", "xml", cwd=tmp_path, code=2).stderr
+
+
+def test_a_reproduction_does_not_mix_graphs(tmp_path: Path) -> None:
+    """Neither when it goes on beside a run on another graph, nor when all runs are done."""
+    plan = make_plan(tmp_path, ["pairs"], ["mlp"], splits="0-2", given={"epochs": 2, "threads": 1, "device": "cpu"})
+    assert [outcome.error for outcome in run_jobs(plan[:1])] == [""]
+    path = plan[0].folder / "report.json"
+    whole, mark = path.read_bytes(), (plan[0].folder / "DONE").read_bytes()
+    report = json.loads(whole)
+    report["data"]["fingerprint"] = "0123456789abcdef"
+    path.write_text(json.dumps(report))
+    for outcome in run_jobs(plan):
+        assert re.search(r"report\.json' was changed", outcome.error)
+    forget_files(tmp_path)
+    for outcome in run_jobs(plan):
+        assert re.search(r"split-0' is done, on a graph with the fingerprint 0123456789ab\. Got 'pairs'", outcome.error)
+    assert not any(job.done for job in plan[1:])
+    path.write_bytes(whole)
+    (plan[0].folder / "DONE").write_bytes(mark)
+    assert [outcome.error for outcome in run_jobs(plan)] == ["", ""]
+    done = Reproduction("table1", tmp_path, ["pairs"], ["mlp"], "published", by_cell(plan), {})
+    assert len(done.reports()["pairs", "mlp"]) == 3
+    path.write_text(json.dumps(report))
+    with pytest.raises(InputError, match=r"report\.json' was changed"):
+        done.reports()
+    forget_files(tmp_path)
+    with pytest.raises(
+        InputError, match=r"mlp on pairs must be of one graph. Got '.*split-0' with the fingerprint 01234"
+    ):
+        done.reports()

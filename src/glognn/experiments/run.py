@@ -221,7 +221,7 @@ def run_splits(
         Job(place, config.for_split(split), split, config.model.name, "given")
         for place, split in zip(places, splits, strict=True)
     ]
-    done = [_finished(job, loaded) for job in jobs if job.done]
+    done = [finished_report(job, loaded) for job in jobs if job.done]
     if len(splits) > 1:
         write_text(folder / CONFIG, config.to_toml(folder))
     for report in done:
@@ -238,7 +238,7 @@ def run_splits(
     return summary
 
 
-def _finished(job: Job, loaded: LoadedGraph) -> Report:
+def finished_report(job: Job, loaded: LoadedGraph) -> Report:
     """The report of a run that is done, which must be of the settings and the graph that it is asked for.
 
     The graph is known by its fingerprint, wherever it lies now.
