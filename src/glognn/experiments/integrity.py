@@ -48,7 +48,8 @@ def measure_tables(dataset: str) -> Files:
     """Of what is kept of a user's tables beside the graph that was made of them; nothing of any other graph."""
     graph = Path(dataset)
     kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
-    return measure_files(graph.parent, (graph.name, NODES, TABLES)) if kept else {}
+    names = [name for name in (graph.name, NODES, TABLES) if kept and (graph.parent / name).is_file()]
+    return measure_files(graph.parent, names)
 
 
 def seal(folder: Path, tables: Files) -> None:
