@@ -89,7 +89,7 @@ def command(
         names = column_names(ids)
         column = find_column(ids, names, found.id_column if found.id_column in names else None, 0, "--ids")
         check_header(ids, [column], found.ids)
-        listed = read_table(ids, [column], text=[column])[column]
+        listed = read_table(ids, [column], ids=[column])[column]
         wanted = find_nodes(listed, found.ids, f"column '{column}' of '{ids}'")
     table = found.table(wanted)
     try:
