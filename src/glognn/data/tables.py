@@ -47,6 +47,8 @@ _SPARSEST = 8
 _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _NAMED = 3
+_FORMULA = r"=+\-@\t\r\n＝＋－＠"
+"""First characters of what Excel, LibreOffice and Google Sheets may run."""
 _FACTOR = np.int64(secrets.randbits(62) | 1)
 _BYTES = np.array(secrets.SystemRandom().sample(range(256), 256), dtype=np.uint8)
 
@@ -218,6 +220,18 @@ def write_table(table: Table, path: Path) -> None:
                 csv.write_csv(table, stream, options)
 
     write_atomically(path, write)
+
+
+def for_spreadsheets(table: Table) -> Table:
+    """A table whose texts a spreadsheet shows and does not run, with an apostrophe before what looks like a formula."""
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    def escape(texts: Values) -> Values:
+        return pc.replace_substring_regex(texts, rf"\A([{_FORMULA}])", r"'\1")
+
+    columns = [escape(column) if pa.types.is_string(column.type) else column for column in table.columns]
+    return pa.table(columns, names=escape(pa.array(table.column_names)).to_pylist())
 
 
 def plain(column: Values) -> Values:
