@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import IntArray, Values, is_dates, name_some, plain
+from glognn.data.tables import IntArray, Values, distinct, is_dates, name_some, plain
 from glognn.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -41,13 +41,12 @@ class Classes:
     def learn(cls, column: Values, place: str) -> Self:
         """The different values of a column, sorted; missing and empty ones mean that the class is not known."""
         import pyarrow as pa
-        from pyarrow import compute as pc
 
         column = plain(column)
         kind = _kind(column.type)
         if kind is None:
             raise InputError(f"The labels in {place} must be words, numbers or booleans. Got {column.type} instead.")
-        found = pc.unique(_present(column.cast(pa.string()) if kind == "text" else column).drop_null())
+        found = distinct(_present(column.cast(pa.string()) if kind == "text" else column).drop_null())
         if len(found) < 2:
             got = f"only {found[0].as_py()!r}" if len(found) else "no label at all"
             raise InputError(f"The labels in {place} must be of at least 2 classes. Got {got} instead.")
@@ -210,8 +209,9 @@ def _one_type(labels: Array) -> Array:
     if kinds == {"text"}:
         return labels
     found: Array = np.array(values)
-    allowed = {"whole numbers": "iu", "fractions": "f"}.get(kinds.pop(), "OMmSbiuf") if len(kinds) == 1 else "f"
-    if found.size and (found.dtype.kind not in allowed or found.tolist() != values):
+    whole = kinds == {"whole numbers"}
+    exact = found.dtype.kind in ("iu" if whole else "f") and found.tolist() == values
+    if (whole or "fractions" in kinds) and not exact:
         largest = max(values, key=abs)
         raise InputError(
             f"y must hold numbers that one type of NumPy can hold. Got {largest!r} beside others: give them as text."

@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import Table, Values, is_dates, plain
+from glognn.data.tables import Table, Values, is_dates, plain, positions
 from glognn.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -65,7 +65,7 @@ class Column:
             from pyarrow import compute as pc
 
             texts = _texts(column)
-            found = pc.fill_null(pc.index_in(texts, value_set=pa.array(self.values, pa.string())), -1).to_numpy()
+            found = positions(texts, pa.array(self.values, pa.string()))
             absent = pc.is_null(texts).to_numpy()
             encoded[np.flatnonzero(found >= 0), found[found >= 0]] = 1
             if self.other:
@@ -212,10 +212,10 @@ def _texts(column: Values) -> Values:
 
 
 def _counts(column: Values) -> dict[str, int]:
-    from pyarrow import compute as pc
-
     texts = _texts(column).drop_null()
-    return {each["values"]: each["counts"] for each in pc.value_counts(texts).to_pylist()}
+    counts = np.bincount(positions(texts, texts))
+    first = np.flatnonzero(counts)
+    return dict(zip(texts.take(first).to_pylist(), counts[first].tolist(), strict=True))
 
 
 def _learn_category(name: str, column: Values, rare: float) -> Column | str:

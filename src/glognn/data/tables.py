@@ -363,7 +363,10 @@ def _usual(text: str) -> str:
 
 
 def positions(values: Values, ids: Values) -> IntArray:
-    """The place of each value among the ids, the first if there are several, -1 for those that are not there."""
+    """The place of each value among the ids, the first if there are several, -1 for those that are not there.
+
+    Only text may have missing values.
+    """
     import pyarrow as pa
 
     values = pa.chunked_array([values]) if isinstance(values, pa.Array) else values
@@ -377,7 +380,7 @@ def _locate(columns: list[Values], ids: Values) -> IntArray:
 
     if any(column.type != ids.type for column in columns):
         columns, ids = [column.cast(pa.string()) for column in columns], ids.cast(pa.string())
-    ids = pa.concat_arrays(ids.chunks) if isinstance(ids, pa.ChunkedArray) else ids
+    ids = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     found = np.empty((len(columns), len(columns[0])), dtype=np.int64)
     with ThreadPoolExecutor() as pool:
         for row, places in zip(found, pool.map(_finder(ids), columns), strict=True):
@@ -420,9 +423,9 @@ def _unforeseen(values: Values) -> Values:
     """
     import pyarrow as pa
 
-    if pa.types.is_int64(values.type):
+    if pa.types.is_int64(values.type) or pa.types.is_uint64(values.type):
         with np.errstate(over="ignore"):
-            return pa.array(values.to_numpy() * _FACTOR)
+            return pa.array(values.to_numpy().view(np.int64) * _FACTOR)
     if not pa.types.is_string(values.type) or not len(values):
         return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
     valid, offsets, data = values.buffers()
