@@ -47,10 +47,11 @@ _SPARSEST = 8
 _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _NAMED = 3
+_FIRST = 100
 _FORMULA = r"=+\-@\t\r\n＝＋－＠"
 """First characters of what Excel, LibreOffice and Google Sheets may run."""
 _FACTOR = np.int64(secrets.randbits(62) | 1)
-_BYTES = np.array(secrets.SystemRandom().sample(range(256), 256), dtype=np.uint8)
+_BYTES = bytes(secrets.SystemRandom().sample(range(256), 256))
 
 
 def table_format(path: Path) -> tuple[str, bool]:
@@ -309,12 +310,19 @@ def as_numbers(column: Values) -> Values:
     if not pa.types.is_string(column.type) or column.null_count == len(column):
         return column
     try:
+        column.slice(0, _FIRST).cast(pa.int64())  # Arrow would look at all of a column whose first value is a word
         numbers = column.cast(pa.int64())
     except pa.ArrowInvalid:
         return column
     zero_first = pc.and_(pc.starts_with(column, "0"), pc.greater(pc.binary_length(column), 1))
-    usual = pc.all(pc.ascii_is_decimal(column)).as_py() and not pc.any(zero_first).as_py()
-    return numbers if usual or pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
+    digits = all(
+        (_letters(chunk)[0] - ord("0") <= 9).all() for chunk in column.chunks if len(chunk)
+    )  # those below wrap round
+    return (
+        numbers
+        if (digits and not pc.any(zero_first).as_py()) or pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py()
+        else column
+    )
 
 
 def unique_ids(column: Values, place: str) -> Values:
@@ -416,6 +424,13 @@ def _finder(ids: Values) -> Callable[[Values], Places]:
     return hashed
 
 
+def _letters(texts: Values) -> tuple[npt.NDArray[np.uint8], int]:
+    """The bytes of all texts of an array, one after another, and where in its memory they start."""
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(data or b"", dtype=np.uint8)[ends[0] : ends[-1]], int(ends[0])
+
+
 def _unforeseen(values: Values) -> Values:
     """An array under a one-to-one map that differs from process to process.
 
@@ -428,11 +443,10 @@ def _unforeseen(values: Values) -> Values:
             return pa.array(values.to_numpy().view(np.int64) * _FACTOR)
     if not pa.types.is_string(values.type) or not len(values):
         return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
-    valid, offsets, data = values.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int32)[[values.offset, values.offset + len(values)]]
-    given = np.frombuffer(data or b"", dtype=np.uint8)
-    mapped = np.empty_like(given)
-    mapped[slice(*ends)] = _BYTES[given[slice(*ends)]]
+    valid, offsets, _ = values.buffers()
+    letters, start = _letters(values)
+    mapped = np.empty(start + len(letters), dtype=np.uint8)
+    mapped[start:] = np.frombuffer(letters.tobytes().translate(_BYTES), dtype=np.uint8)
     return pa.Array.from_buffers(pa.binary(), len(values), [valid, offsets, pa.py_buffer(mapped)], offset=values.offset)
 
 
