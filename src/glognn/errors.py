@@ -13,6 +13,10 @@ class TrainingError(GloGNNError, RuntimeError):
     """Training that cannot go on, such as a loss that is not finite; the command line exits with code 1."""
 
 
+class NotFiniteError(TrainingError):
+    """Numbers that are not finite any more; whoever trains knows why, and ends the sentence."""
+
+
 class TooLargeError(InputError):
     """A training that is refused because it cannot fit the memory there is."""
 

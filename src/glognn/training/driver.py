@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from glognn.errors import InputError, MemoryExhaustedError, TrainingError
+from glognn.errors import InputError, MemoryExhaustedError, NotFiniteError, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
+from glognn.models.configs import ModelConfig
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
@@ -146,7 +147,8 @@ class _Driver:
         self.remembers = with_weights and self.configs[0].selection == "best"
         self.alive = list(range(len(self.models)))
         self.inside = list(self.alive)
-        self.histories = [History(config) for config in self.configs]
+        settings = [_settings(model.config) for model in self.models]
+        self.histories = [History(*each) for each in zip(self.configs, settings, strict=True)]
         self.endings: list[Ending | None] = [None] * len(self.models)
         snapshot = None if checkpoint is None else checkpoint.load()
         self.choice = choose(members, "" if snapshot is None else snapshot.engine)
@@ -201,6 +203,7 @@ class _Driver:
         """One step and one evaluation; the members that ended with it."""
         started = time.perf_counter()
         ended: dict[int, Ending] = {}
+        values: list[list[float]] = []
         try:
             self.engine.begin_epoch(epoch)
             losses = self.engine.step()
@@ -208,7 +211,10 @@ class _Driver:
         except MemoryExhaustedError:
             raise
         except TrainingError as error:
-            values, ended = [], {i: self.histories[i].stopped(error, epoch) for i in self.alive}
+            unknown = isinstance(error, NotFiniteError)
+            for i in self.alive:
+                history = self.histories[i]
+                ended[i] = history.stopped(history.diverged(str(error)) if unknown else error, epoch)
         share = (time.perf_counter() - started) / len(self.alive)
         improved = []
         training = set(self.alive) - set(ended)
@@ -295,3 +301,9 @@ class _Driver:
         self.checkpoint.save(Snapshot(self.engine.snapshot(), values, self.choice.engine.name))
         for i in self.alive:
             self.histories[i].saved = self.histories[i].epoch
+
+
+def _settings(config: ModelConfig) -> str:
+    """The settings of a model that decide how large its numbers are, in words."""
+    names = [name for name in config.varying if not name.endswith("dropout")]
+    return ", ".join(f"{name} {getattr(config, name):g}" for name in names)
