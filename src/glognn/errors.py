@@ -35,3 +35,7 @@ class MissingFileError(InputError):
 
 class DataWarning(UserWarning):
     """Something about a dataset that its user should know."""
+
+
+class RoundingWarning(DataWarning):
+    """Scores that depend on how numbers are rounded, on this graph with these settings."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from glognn.errors import InputError, MemoryExhaustedError, NotFiniteError, TrainingError
+from glognn.errors import InputError, MemoryExhaustedError, NotFiniteError, RoundingWarning, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import ModelConfig
@@ -27,6 +28,7 @@ from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.engines import Members, choose
 from glognn.training.history import History, TrainingResult
 from glognn.training.preflight import within_memory
+from glognn.training.rounding import rounding_warning
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -154,6 +156,7 @@ class _Driver:
         self.choice = choose(members, "" if snapshot is None else snapshot.engine)
         if snapshot is not None:
             self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
+        self.warnings = tuple(filter(None, [rounding_warning(self.models[0], members.graph)]))
         self.engine = self.choice.engine(members.only(self.inside))
         if snapshot is not None:
             self.engine.restore(snapshot.tensors)
@@ -193,8 +196,11 @@ class _Driver:
             "engine": self.choice.engine.name,
             "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
             "members": len(self.models),
+            "warnings": self.warnings,
         }
         logger.info("training %s", info)
+        for text in self.warnings:
+            warnings.warn(text, RoundingWarning, stacklevel=5)
         self._tell("on_train_begin", info)
         if finished := [i for i in range(len(self.models)) if i not in self.alive]:
             self._tell("on_saved", finished)
@@ -237,6 +243,7 @@ class _Driver:
                     engine=self.engine.computed_by,
                     engine_reason=self.choice.reason,
                     member=i,
+                    warnings=self.warnings,
                 )
         if self.remembers and improved:
             self.engine.remember(improved)

@@ -34,7 +34,7 @@ class TrainingResult:
     """What a training came to. The model itself is left with the weights of the ``selected`` epoch.
 
     ``engine`` is what computed it (``eager``, ``stacked``, ``captured`` or ``native``), ``engine_reason`` why no faster
-    one did, and ``member`` its place among those it was trained with.
+    one did, ``member`` its place among those it was trained with, and ``warnings`` what its user was told.
     """
 
     best: Scores
@@ -46,6 +46,7 @@ class TrainingResult:
     engine: str
     engine_reason: str = ""
     member: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class History:
