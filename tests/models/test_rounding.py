@@ -54,17 +54,29 @@ def test_a_derivative_that_is_zero_is_zero_in_every_precision(name: str, setting
             assert not narrow[weight].any(), weight
 
 
-@pytest.mark.parametrize(("name", "settings"), CASES)
-def test_weights_rounded_otherwise_are_alike_after_a_step(name: str, settings: dict[str, Any]) -> None:
+def moved(name: str, settings: dict[str, Any], dtype: torch.dtype, *, noise: float, steps: int) -> float:
+    """How far weights are apart after some steps, relative to their size, if they begin as far apart as ``noise``."""
     ends = []
-    for noise in (0.0, 1e-7):
-        model, graph = build(name, settings, torch.float32)
+    for amount in (0.0, noise):
+        model, graph = build(name, settings, dtype)
         random = torch.Generator().manual_seed(2)
         with torch.no_grad():
             for weight in model.parameters():
-                weight *= 1 + noise * (2 * torch.rand(weight.shape, generator=random) - 1)
+                weight *= 1 + amount * (2 * torch.rand(weight.shape, generator=random) - 1)
         engine = EagerEngine(Members(graph, [model], [TrainingConfig(engine="eager")], [0]))
-        engine.begin_epoch(1)
-        engine.step()
+        for epoch in range(1, steps + 1):
+            engine.begin_epoch(epoch)
+            engine.step()
+            engine.evaluate()
         ends.append(torch.cat([weight.detach().flatten().double() for weight in model.parameters()]))
-    assert float((ends[1] - ends[0]).norm() / ends[0].norm()) < 1e-4
+    return float((ends[1] - ends[0]).norm() / ends[0].norm())
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES)
+def test_weights_rounded_otherwise_are_alike_after_a_step(name: str, settings: dict[str, Any]) -> None:
+    assert moved(name, settings, torch.float32, noise=1e-7, steps=1) < 1e-4
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES)
+def test_rounding_errors_do_not_grow_from_step_to_step(name: str, settings: dict[str, Any]) -> None:
+    assert moved(name, settings, torch.float64, noise=1e-12, steps=10) < 1e-8
