@@ -282,6 +282,22 @@ def test_columns_become_features() -> None:
     assert np.allclose(again.encode(others, "t"), [[0, 0, 0, 0, 0, 1, 0, -np.sqrt(3)]], atol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**-565, 2.0**565, 2.0**1000])
+def test_a_column_of_numbers_is_standardised_in_any_unit(unit: float) -> None:
+    numbers = np.random.default_rng(0).standard_normal(50)
+    learned = [Encoding.learn(table(size=numbers * factor), ["size"], "t") for factor in (1, unit)]
+    usual, scaled = (each.encode(table(size=numbers * f), "t") for each, f in zip(learned, (1, unit), strict=True))
+    assert scaled.tolist() == usual.tolist()
+    assert np.isclose(usual.std(), 1)
+    assert np.isclose(usual.mean(), 0, atol=1e-6)
+
+
+def test_numbers_whose_spread_no_float_holds_are_refused() -> None:
+    for numbers, wanted in (([1.7e308, -1.7e308], "smaller"), ([5e-324, 0.0], "larger")):
+        with pytest.raises(InputError, match=f"Column 'size' of 't' must hold {wanted} numbers"):
+            Encoding.learn(table(size=numbers), ["size"], "t")
+
+
 def test_an_unknown_category_without_rare_ones_is_nowhere() -> None:
     encoding = Encoding.learn(table(plan=["a", "a", "b", "b"]), ["plan"], "t")
     assert encoding.encode(table(plan=["c", "b"]), "t").tolist() == [[0, 0], [0, 1]]

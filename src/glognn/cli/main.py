@@ -111,6 +111,13 @@ def _keep(error: Exception) -> str:
     return f"'{file.name}' says where, and so does {_DEBUG}"
 
 
+class _Visible(logging.Formatter):
+    """Names of files and addresses in it are no commands to the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
 def _speak_plainly() -> None:
     """What concerns data goes to the terminal as one line, without the place in the code it comes from."""
     usual = warnings.showwarning
@@ -123,7 +130,7 @@ def _speak_plainly() -> None:
 
     warnings.showwarning = show
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.setFormatter(_Visible("%(message)s"))
     logger = logging.getLogger("glognn.data")
     logger.handlers = [handler]
     logger.setLevel(logging.INFO)

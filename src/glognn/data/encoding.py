@@ -29,6 +29,7 @@ RARE_SHARE = 0.01
 _TEXT_LENGTH = 50
 _FEW = 20
 _DAY = 86_400e6
+_SMALLEST_STD = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,16 +133,17 @@ class Encoding:
             else:
                 numbers = _numbers(values, kind, f"column '{name}' of '{place}'")
                 present = numbers[~np.isnan(numbers)]
-                if len(present) == len(numbers) and present.min() == present.max():
+                low, high = float(present.min()), float(present.max())
+                if len(present) == len(numbers) and low == high:
                     dropped[name] = "always the same value"
                     continue
-                with np.errstate(over="ignore", invalid="ignore"):
-                    spread = float(present.std())
-                if not np.isfinite(spread):
-                    raise InputError(f"Column '{name}' of '{place}' must hold smaller numbers. Got {present.max()}.")
+                mean, spread = _mean_and_spread(present)
+                if low < high and (spread < _SMALLEST_STD or np.isinf(high - low)):
+                    wanted = "larger" if spread < 1 else "smaller"
+                    raise InputError(f"Column '{name}' of '{place}' must hold {wanted} numbers. Got {high}.")
                 std = 1.0 if kind == "boolean" or not spread > 0 else spread
                 missing = len(present) < len(numbers)
-                columns.append(Column(name=name, kind=kind, mean=float(present.mean()), std=std, missing=missing))
+                columns.append(Column(name=name, kind=kind, mean=mean, std=std, missing=missing))
         if texts:
             name, reason = next(iter(texts.items()))
             every = ",".join(texts)
@@ -182,6 +184,14 @@ class Encoding:
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         columns = [Column(**{**column, "values": tuple(column["values"])}) for column in content["columns"]]
         return cls(tuple(columns), content["dropped"])
+
+
+def _mean_and_spread(numbers: FloatArray) -> tuple[float, float]:
+    """Mean and standard deviation, of numbers of any size: they are divided by a power of two, which is exact, before
+    they are squared."""
+    unit = 2.0 ** (int(np.frexp(np.abs(numbers).max())[1]) - 1)
+    scaled = numbers / unit
+    return float(scaled.mean() * unit), float(scaled.std() * unit)
 
 
 def _kind(column: Values, place: str) -> str:

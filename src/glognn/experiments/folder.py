@@ -142,12 +142,13 @@ def held(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def held_for_new_runs(folder: Path) -> Iterator[None]:
+def held_for_new_runs(folder: Path, *, new: bool = False) -> Iterator[None]:
     """Hold a folder without runs, which is so when it is free and still so when it is held.
 
-    It is removed where nothing came to lie in it but its lock, while that is held.
+    Where nothing came to lie in it but its lock, it is removed while that is held, if it is ``new`` or was not there.
     """
     check_free(folder)
+    new = new or not folder.exists()
     with held(folder):
         check_free(folder)
         try:
@@ -156,7 +157,8 @@ def held_for_new_runs(folder: Path) -> Iterator[None]:
             with suppress(OSError):
                 if not any(path.name != ".lock" for path in folder.iterdir()):
                     (folder / ".lock").unlink(missing_ok=True)
-                    folder.rmdir()
+                    if new:
+                        folder.rmdir()
 
 
 def new_folder(path: Path) -> Path:

@@ -306,6 +306,7 @@ def _split_report(
         "trained_together": batch_size,
         "engine": result.engine,
         "engine_reason": result.engine_reason,
+        "warnings": list(result.warnings),
         "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_memory_mib": peak_memory_mib(device),
         "data": loaded.facts,

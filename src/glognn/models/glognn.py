@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from glognn.graph.extension import Extension
@@ -115,6 +116,22 @@ class GloGNN(NodeModel[GloGNNInputs]):
     @property
     def _operators(self) -> list[str]:
         return [] if self.layer.hops is None else letters(self.layer.hops.words)
+
+    @torch.no_grad()
+    def growth(self, graph: Graph) -> float:
+        """The largest sum of a row of P, in O(K nnz)."""
+        hops, matrix = self.layer.hops, graph.adjacency.matrix
+        if hops is None:
+            return 1.0
+        operators = {name: OPERATORS[name].make(graph, self.config.normalization) for name in self._operators}
+        ones = torch.ones(graph.num_nodes, 1, dtype=matrix.dtype, device=matrix.device)
+        return float(hops(operators, ones).abs().max())
+
+    @property
+    def remedies(self) -> str:
+        config = self.config
+        normalised = "" if config.normalization != "none" else "normalization 'row' or 'symmetric', or "
+        return f"{normalised}fewer hops (num_hops is {config.num_hops})"
 
     def encode(self, inputs: GloGNNInputs) -> tuple[Tensor, ...]:
         return self.encoder.encode(inputs.matrices)

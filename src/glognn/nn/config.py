@@ -7,6 +7,8 @@ from glognn.graph.config import NORMALIZATIONS
 from glognn.settings import Settings, choice, integer, real
 
 COEFFICIENTS = ("plain", "exact", "released")
+MOST = 1e20
+"""Of beta1 and beta2: float32 holds what is divided by them and multiplied with them again."""
 
 
 class LayerConfig(Settings):
@@ -15,8 +17,8 @@ class LayerConfig(Settings):
     title = "GlobalHomophily"
 
     num_hops: int = integer(2, "K: the graph enters as a learnable sum of its first K powers.", low=1, high=64)
-    beta1: float = real(1.0, "Weight of the Frobenius norm of Z; beta1 + beta2 must be positive.", low=0)
-    beta2: float = real(1.0, "Weight of the distance between Z and the K-hop graph; 0 leaves it out.", low=0)
+    beta1: float = real(1.0, "Weight of the Frobenius norm of Z; beta1 + beta2 must be positive.", low=0, high=MOST)
+    beta2: float = real(1.0, "Weight of the distance between Z and the K-hop graph; 0 leaves it out.", low=0, high=MOST)
     gamma: float = real(0.5, "Weight of the initial embedding in every layer.", low=0, high=1)
     normalization: str = choice(
         "row",

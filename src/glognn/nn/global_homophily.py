@@ -15,6 +15,7 @@ the same result from one c x c positive definite solve, with no division by 1-g 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from glognn.errors import InputError, TrainingError
+from glognn.errors import InputError, NotFiniteError, TrainingError
 from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
 from glognn.nn.hops import Hops, NewRows, Operators
@@ -194,9 +195,12 @@ class GlobalHomophily(nn.Module):
         if not self._raises:
             factor = torch.where(failed == 0, factor, torch.nan)
         elif int(failed):
+            norm = float(G.detach().trace())
+            if not math.isfinite(norm):
+                raise NotFiniteError("The closed-form solve failed: it is given embeddings that are not finite")
             raise TrainingError(
                 f"The closed-form solve failed: beta1 + beta2 = {b:g} is lost against embeddings of squared norm "
-                f"{float(G.detach().trace()):.3g}. Raise beta1 or beta2, or lower the learning rate."
+                f"{norm:.3g}. Raise beta1 or beta2, normalise features and adjacency, or lower the learning rate."
             )
         root = torch.linalg.solve_triangular(factor, identity, upper=False)
         inverse = root.mT @ root
