@@ -80,8 +80,9 @@ def test_too_large_is_refused_with_the_numbers(machine: Path, data: Data, monkey
     with pytest.raises(
         TooLargeError,
         match=r"MLP does not fit: training takes about 44\.\d GiB \(weights with gradients and moments 8\.\d GiB, "
-        r"activations 3\d\.\d GiB, graph and features .* MiB\), and 8\.0 GiB are free on this machine, 4\.4 GiB of them "
-        r"as a margin\. Lower hidden_channels \(now 40000000\) or num_layers \(now 2\), or use another device\. GLOGNN_MEMORY",
+        r"activations 3\d\.\d GiB, graph and features .* MiB\), and 8\.0 GiB are free on this machine, 4\.4 GiB of "
+        r"them as a margin\. Lower hidden_channels \(now 40000000\) or num_layers \(now 2\), or use another device\. "
+        r"GLOGNN_MEMORY",
     ):
         check_memory(wide, graph, CONFIG)
     with pytest.raises(TooLargeError, match="MLP, 500 at a time, does not fit: .* train fewer at a time"):
