@@ -41,8 +41,8 @@ MARGIN = 0.1
 """Share of what the process will hold that must stay free: so exact is what is predicted (benchmarks/resident.py)."""
 LIBRARY_BYTES = 20 * 2**20
 """What the first training brings with it, measured: code of libraries that is read, and their own memory."""
-THREAD_BYTES = 2 * 2**20
-"""Of each thread, measured: its stack and what libraries keep for it."""
+THREAD_BYTES = 2**18
+"""Of each thread: its stack and what libraries keep for it; eight took less than could be measured."""
 BATCH_BYTES = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 """What models that train as one batch may take."""
 
