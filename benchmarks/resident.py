@@ -77,12 +77,12 @@ def main() -> None:
                 for threads in map(int, arguments.threads.split(",")):
                     row = alone(measure, model, graph, width, threads)
                     rows.append(row)
+                    if arguments.out is not None:
+                        record = {"versions": versions(), "machine": machine(torch.device("cpu")), "runs": rows}
+                        arguments.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
                     sizes = f"{row['predicted'] / 1e6:>15.0f}{row['measured'] / 1e6:>14.0f}"
                     ratio = f"{row['predicted'] / row['measured']:>7.2f}{'' if row['close'] else ' far'}"
                     print(f"{graph:<22}{model:<12}{row['engine']:<8}{width:>6}{threads:>8}{sizes}{ratio}", flush=True)
-    if arguments.out is not None:
-        record = {"versions": versions(), "machine": machine(torch.device("cpu")), "runs": rows}
-        arguments.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"{sum(row['close'] for row in rows)} of {len(rows)} are close")
 
 
