@@ -3,7 +3,8 @@
 Runs that differ in seed and split alone share a batch. While it is under way, ``together/<name>.json`` beside them
 lists its members and ``together/<name>.safetensors`` is its checkpoint; a run that is a batch by itself has its
 checkpoint in its own folder. What was interrupted goes on with the same members, and so with the same bits, however the
-command that goes on with it would have batched them.
+command that goes on with it would have batched them; only where they do not fit the memory any more is it halved, from
+its checkpoint, and each member still ends as it would alone, to rounding.
 """
 
 from __future__ import annotations
@@ -80,8 +81,10 @@ def make_batches(
     for place, members in groups.items():
         left = [job for job in members if not job.done]
         begun = _interrupted(place, members)
-        begun += [Batch(place, (job,)) for job in left if (job.folder / CHECKPOINT).exists()]
         taken = {job.folder for batch in begun for job in batch.jobs}
+        alone = [job for job in left if job.folder not in taken and (job.folder / CHECKPOINT).exists()]
+        begun += [Batch(place, (job,)) for job in alone]
+        taken |= {job.folder for job in alone}
         fresh = [job for job in left if job.folder not in taken]
         share = -(-len(members) // max(1, -(-workers // len(groups))))
         size = min(MOST_MEMBERS, share) if together else 1
@@ -91,9 +94,12 @@ def make_batches(
 
 
 def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
-    """Batches of several of these runs that can go on from a checkpoint."""
+    """Batches of several of these runs that can go on from a checkpoint.
+
+    The largest first: a batch that was about to be halved is there beside its halves, and is the one to go on with.
+    """
     by_name = {job.folder.relative_to(group).as_posix(): job for job in jobs}
-    found = []
+    found: list[Batch] = []
     for path in sorted((group / "together").glob("*.json")):
         try:
             names = read_record(path, {"members": [str]})["members"]
@@ -103,4 +109,11 @@ def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
             batch = Batch(group, tuple(by_name[name] for name in names))
             if batch.checkpoint.exists() and not all(job.done for job in batch.jobs):
                 found.append(batch)
-    return found
+    taken: set[Path] = set()
+    whole = []
+    for batch in sorted(found, key=lambda batch: -len(batch.jobs)):
+        folders = {job.folder for job in batch.jobs}
+        if not folders & taken:
+            whole.append(batch)
+            taken |= folders
+    return whole

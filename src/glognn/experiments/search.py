@@ -346,7 +346,7 @@ def _train_trials(study: optuna.Study, group: list[TakenTrial], search: Search, 
                         with_weights=False,
                     )
                     pruning.end(endings)
-            except MemoryExhaustedError:  # others may use the memory too: fewer at a time may fit
+            except (TooLargeError, MemoryExhaustedError):  # others may use the memory too: fewer at a time may fit
                 if most == 1:
                     raise
                 most = -(-most // 2)

@@ -31,6 +31,13 @@ class Members:
     configs: Sequence[TrainingConfig]
     splits: Sequence[int]
 
+    def __post_init__(self) -> None:
+        if not len(self.models) == len(self.configs) == len(self.splits) or not self.models:
+            raise InputError(
+                "The 'models', 'configs' and 'splits' parameters of Members must be of one length of at least 1. "
+                f"Got {len(self.models)}, {len(self.configs)} and {len(self.splits)} instead."
+            )
+
     def only(self, places: Sequence[int]) -> Members:
         """Some of them, in this order."""
         return Members(
@@ -91,6 +98,11 @@ class Engine(ABC):
     @abstractmethod
     def snapshot(self) -> dict[str, Tensor]:
         """Everything needed to go on, on a CPU to the same bits."""
+
+    @classmethod
+    def part(cls, snapshot: Mapping[str, Tensor], members: Sequence[int], model: NodeModel[Any]) -> dict[str, Tensor]:
+        """The snapshot of some members, in this order, of that of all; ``model`` is one of them."""
+        return dict(snapshot)
 
     @abstractmethod
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:

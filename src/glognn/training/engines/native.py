@@ -58,11 +58,6 @@ class NativeEngine(Engine):
 
     def __init__(self, members: Members, *, threads: int | None = None) -> None:
         graph, models, configs, splits = members.graph, members.models, members.configs, members.splits
-        if not len(models) == len(configs) == len(splits) or not models:
-            raise InputError(
-                "The 'models', 'configs' and 'splits' parameters of Members must be of one length of at least 1. "
-                f"Got {len(models)}, {len(configs)} and {len(splits)} instead."
-            )
         if refusal := self.refusal(members):
             raise InputError(f"The native engine cannot train these members: {refusal}.")
         self._library: Any = find_library()
@@ -152,6 +147,10 @@ class NativeEngine(Engine):
         state = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
         state |= {"best": self._best} if self._best.numel() else {}
         return {name: tensor.clone() for name, tensor in state.items()}
+
+    @classmethod
+    def part(cls, snapshot: Mapping[str, Tensor], members: Sequence[int], model: NodeModel[Any]) -> dict[str, Tensor]:
+        return {name: tensor[list(members)] for name, tensor in snapshot.items()}
 
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         own = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
