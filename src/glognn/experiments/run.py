@@ -112,6 +112,8 @@ class _Recorder(Callback):
 
     def on_train_end(self, result: TrainingResult) -> None:
         job, model = self.batch.jobs[result.member], self.models[result.member]
+        if job.done:  # before the batch, which goes on as a whole, was interrupted
+            return
         _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
         save_model(job.folder / MODEL, model)
@@ -157,7 +159,7 @@ def run_batch(
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
-    whole = len(batch.jobs) == 1 or batch.checkpoint.exists()
+    whole = len(batch.jobs) == 1 or batch.begun
     most = len(batch.jobs) if whole else members_at_once(config.model, graph, config.training)
     if most < len(batch.jobs):
         parts = [Batch(batch.group, batch.jobs[start : start + most]) for start in range(0, len(batch.jobs), most)]
@@ -169,7 +171,8 @@ def run_batch(
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     for job in batch.jobs:
-        write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
+        if not job.done:
+            write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
     models = initial_models([job.config for job in batch.jobs], graph)
     batch.begin()
     identity = [_identity(job.config, loaded) for job in batch.jobs]

@@ -249,11 +249,7 @@ def take_trials(
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         for lost in running:
             if lost.user_attrs.get("worker") == worker or not _is_alive(folder, lost.user_attrs.get("worker", "")):
-                study.tell(lost.number, state=TrialState.FAIL)
-                kept = {
-                    name: value for name, value in lost.user_attrs.items() if name in ("origin", "in_space", "grid")
-                }
-                study.enqueue_trial(lost.params, user_attrs={"retry_of": lost.number} | kept)
+                _try_again(study, search, lost)
                 (folder / "workers" / f"{lost.user_attrs.get('worker')}.lock").unlink(missing_ok=True)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         left = trials - len(finished_trials(study)) - len(running)
@@ -262,13 +258,13 @@ def take_trials(
             study.enqueue_trial(known, user_attrs={"origin": PUBLISHED, "in_space": bool(known)})
         for _ in range(min(left, together)):
             if search.sampler == "grid":
-                done = sum("grid" in trial.user_attrs for trial in study.get_trials(deepcopy=False))
+                done = len({trial.user_attrs.get("grid") for trial in study.get_trials(deepcopy=False)} - {None})
                 if (point := _grid_point(search, done)) is None:
                     break
                 study.enqueue_trial(point, user_attrs={"grid": done})
-            elif search.sampler == "random":  # a trial's number decides what is drawn
-                study.sampler = RandomSampler(seed=len(study.get_trials(deepcopy=False)))
             trial = study.ask()
+            if search.sampler == "random":
+                study.sampler = RandomSampler(seed=_place(study, trial.number))
             trial.set_user_attr("worker", worker)
             if trial.user_attrs.get("in_space", True):
                 space.suggest(trial)
@@ -278,6 +274,30 @@ def take_trials(
                 study.sampler = PartialFixedSampler(shape, sampler)
         study.sampler = sampler
     return taken
+
+
+def _try_again(study: optuna.Study, search: Search, lost: optuna.trial.FrozenTrial) -> None:
+    """Put a trial whose worker has died into the queue again, once, and only then give it up.
+
+    What it was told to try stands in its system attributes before all of it is among its parameters. A random one is
+    drawn again, see :func:`_place`.
+    """
+    from optuna.trial import TrialState
+
+    if not any(trial.user_attrs.get("retry_of") == lost.number for trial in study.get_trials(deepcopy=False)):
+        kept = {name: value for name, value in lost.user_attrs.items() if name in ("origin", "in_space", "grid")}
+        drawn = {} if search.sampler == "random" else lost.params
+        told = lost.system_attrs.get("fixed_params", {})
+        study.enqueue_trial(drawn | told, user_attrs={"retry_of": lost.number} | kept)
+    study.tell(lost.number, state=TrialState.FAIL)
+
+
+def _place(study: optuna.Study, number: int) -> int:
+    """The number that a trial would have if none had been tried again; it decides what a random one draws."""
+    trials = study.get_trials(deepcopy=False)
+    while (first := trials[number].user_attrs.get("retry_of")) is not None:
+        number = first
+    return sum("retry_of" not in trial.user_attrs for trial in trials[:number])
 
 
 def _shape_settings(search: Search) -> list[str]:
