@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from glognn.errors import InputError, MemoryExhaustedError, TrainingError
+from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.training.callbacks import Callback
@@ -25,7 +25,7 @@ from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.engines import Members, choose
 from glognn.training.history import History, TrainingResult
-from glognn.training.preflight import within_memory
+from glognn.training.preflight import ran_out, within_memory
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -148,15 +148,22 @@ class _Driver:
         self.inside = list(self.alive)
         self.histories = [History(config) for config in self.configs]
         self.endings: list[Ending | None] = [None] * len(self.models)
-        snapshot = None if checkpoint is None else checkpoint.load()
-        self.choice = choose(members, "" if snapshot is None else snapshot.engine)
-        if snapshot is not None:
-            self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
-        self.engine = self.choice.engine(members.only(self.inside))
-        if snapshot is not None:
-            self.engine.restore(snapshot.tensors)
-            for i, values in zip(self.alive, snapshot.values["histories"], strict=True):
-                self.histories[i].restore(values)
+        try:
+            snapshot = None if checkpoint is None else checkpoint.load()
+            self.choice = choose(members, "" if snapshot is None else snapshot.engine)
+            if snapshot is not None:
+                self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
+            self.engine = self.choice.engine(members.only(self.inside))
+            if snapshot is not None:
+                self.engine.restore(snapshot.tensors)
+                for i, values in zip(self.alive, snapshot.values["histories"], strict=True):
+                    self.histories[i].restore(values)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            known = isinstance(error, GloGNNError) or ran_out(error)
+            if known or checkpoint is None or not checkpoint.path.exists():
+                raise
+            reason = " ".join(f"{type(error).__name__} {error}".split())
+            raise InputError(f"'{checkpoint.path}' is damaged ({reason:.200}): remove it to start again.") from None
 
     def run(self) -> list[Ending | None]:
         epoch = self.histories[self.alive[0]].epoch
