@@ -24,8 +24,8 @@ from tests.fuzz.targets import Fuzzer
 MOST_MEMORY = 8 * 2**30
 """Bytes of address space; torch alone takes some three of them."""
 
-MOST_SECONDS = 60.0
-"""For one file."""
+MOST_SECONDS = 60
+"""Of computing, for one file; a process that takes more is ended by the system."""
 
 
 def _work(names: list[str], first: int, told: Any) -> None:
@@ -38,6 +38,9 @@ def _work(names: list[str], first: int, told: Any) -> None:
         started = time.perf_counter()
         content = fuzzer.damage(name, seed)
         told.put((name, content, None))
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        most = int(usage.ru_utime + usage.ru_stime) + MOST_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 fuzzer.read(name, content)
@@ -67,12 +70,13 @@ def fuzz(names: list[str], seconds: float, seed: int, folder: Path) -> int:
         worker.start()
         name, content = "", b""
         while time.monotonic() < end:
+            alive = worker.is_alive()
             try:
-                name, given, why = told.get(timeout=MOST_SECONDS if worker.is_alive() else 1.0)
+                name, given, why = told.get(timeout=1.0)
             except queue.Empty:
-                why = f"it hangs for {MOST_SECONDS:.0f} seconds" if worker.is_alive() else f"died: {worker.exitcode}"
-                given = None
-                worker.kill()
+                if alive:
+                    continue
+                given, why = None, f"its process died with {worker.exitcode}"
             if given is not None:
                 content = given
                 continue
@@ -86,7 +90,7 @@ def fuzz(names: list[str], seconds: float, seed: int, folder: Path) -> int:
                 if place not in known:  # one of a kind is enough to mend it
                     known.add(place)
                     _keep(folder, name, content, why, wrong)
-            if not worker.is_alive() and told.empty():
+            if not alive:
                 break
         worker.kill()
         worker.join()

@@ -221,8 +221,8 @@ class Fuzzer:
         return damaged((self.whole / self.paths[name]).read_bytes(), TARGETS[name].knowing, chance)
 
     def read(self, name: str, content: bytes) -> str:
-        """Read a file with another content: how it was refused, or nothing where it was read. Whatever else is raised is
-        for the caller to see.
+        """Read a file with another content: how it was refused, or nothing where it was read. Whatever else is raised
+        is for the caller to see.
         """
         path = self.work / self.paths[name]
         path.write_bytes(content)

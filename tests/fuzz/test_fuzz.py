@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 from tests.fuzz.targets import TARGETS
 from tests.program import Program
 
-EACH = 12
+EACH = 7
 
 PROGRAM = """
 import resource, sys, traceback
