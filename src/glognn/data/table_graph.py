@@ -126,6 +126,8 @@ class KeptTables:
     @classmethod
     def load(cls, folder: Path) -> KeptTables:
         """What :meth:`save` wrote."""
+        import pyarrow as pa
+
         try:
             found = read_record(folder / TABLES, {"schema_version": object})["schema_version"]
             if found != SCHEMA_VERSION:
@@ -133,8 +135,13 @@ class KeptTables:
                     f"schema_version of '{folder / TABLES}' must be {SCHEMA_VERSION}. Got {found!r} instead."
                 )
             content = read_record(folder / TABLES, _KEPT)
+            ids = read_table(folder / NODES)[content["id"]].combine_chunks()
+            if not (
+                pa.types.is_integer(ids.type) or pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)
+            ):
+                raise InputError(f"'{folder / NODES}' is damaged: ids must be numbers or texts, not {ids.type}.")
             return cls(
-                ids=read_table(folder / NODES)[content["id"]].combine_chunks(),
+                ids=ids,
                 id_column=content["id"],
                 label_column=content["label"],
                 edge_columns=content["edges"],

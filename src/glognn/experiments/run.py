@@ -115,6 +115,8 @@ class _Recorder(Callback):
 
     def on_train_end(self, result: TrainingResult) -> None:
         job, model = self.batch.jobs[result.member], self.models[result.member]
+        if job.done:  # before the batch, which goes on as a whole, was interrupted
+            return
         _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
         save_model(job.folder / MODEL, model)
@@ -180,7 +182,8 @@ def _train_as_one(
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     for job in batch.jobs:
-        write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
+        if not job.done:
+            write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
     try:
         models = initial_models([job.config for job in batch.jobs], graph)
         batch.begin()
