@@ -5,20 +5,23 @@ BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 MIRROR ?=
 DEVICE ?= cpu
+FUZZ_SECONDS ?= 600
 SMALL := texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed
 ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
 NATIVE := $(wildcard src/glognn/native/*.cpp src/glognn/native/*.hpp) src/glognn/native/build.py
 SANITIZED := $(abspath $(VENV))/sanitized
 
-.PHONY: help run test lint types tests wheel native check-sanitizers check-kills check-scaling check-published check-table1 check-twins clean
+.PHONY: help run test lint types tests wheel native check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
 	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
 	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
-	@echo "make check-kills      kill training runs 50 times at random epochs and 50 times while they write a checkpoint, and"
-	@echo "                      a reproduction 10 times (5 minutes)"
+	@echo "make check-kills      kill train, tune, reproduce, predict and save 50 times each at a step of their writing, and"
+	@echo "                      training runs 50 times at random epochs and while they write a checkpoint (10 minutes)"
+	@echo "make check-writes     fill the disk at every step of the writing of the same commands, and go on (20 minutes)"
+	@echo "make fuzz             damage every kind of file that is read, for FUZZ_SECONDS (600) seconds"
 	@echo "make check-scaling    time of an epoch against two bare sparse products, 1e4 to 1e6 nodes (12 minutes)"
 	@echo "make check-published  the authors' settings on the nine small datasets, from MIRROR=... or downloaded (50 minutes)"
 	@echo "make check-table1     table 1 with an equal search for all models, in runs/equal; stop it and go on as you like"
@@ -77,6 +80,12 @@ check-sanitizers: $(VENV)/.dev
 
 check-kills: $(VENV)/.dev
 	GLOGNN_KILLS=50 $(BIN)/python -m pytest tests/cli tests/experiments -k killed
+
+check-writes: $(VENV)/.dev
+	GLOGNN_WRITES=all $(BIN)/python -m pytest tests/cli/test_writes.py
+
+fuzz: $(VENV)/.dev $(VENV)/.native
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 check-scaling: $(VENV)/.dev
 	$(BIN)/python benchmarks/scaling.py

@@ -45,13 +45,77 @@ Path.replace = count
 """The command line, killed (SIGKILL) after it has written so many checkpoints (``KILLED_AT``), or with ``HALF_WRITTEN``
 in the middle of writing the last of them, when that share of it is on the disk."""
 
+DISTURBED = """
+import errno, os, resource, signal, sys
+
+KIND, AT, HERE = os.environ["DISTURBED"], int(os.environ["DISTURBED_AT"]), os.getcwd() + os.sep
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+STEPS = {"os.mkdir", "os.rename", "os.chmod", "os.truncate", "os.symlink", "os.link", "fsync", "os.remove", "os.rmdir"}
+seen, limits, fsync = 0, resource.getrlimit(resource.RLIMIT_FSIZE), os.fsync
+
+def place(event, arguments):
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING:
+        path = arguments[0]
+    elif event in STEPS:
+        path = arguments[event in ("os.rename", "os.symlink", "os.link")]
+    else:
+        return None
+    if isinstance(path, int):
+        path = os.readlink(f"/proc/self/fd/{path}")
+    path = os.path.abspath(os.fsdecode(path))
+    return path if path.startswith(HERE) else None
+
+def step(event, arguments):
+    global seen
+    if (path := place(event, arguments)) is None:
+        return
+    seen += 1
+    short = resource.getrlimit(resource.RLIMIT_FSIZE) != limits
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    if KIND == "listed":
+        os.write(2, f"{event} {path[len(HERE):]}\\n".encode())
+    elif KIND == "killed" and seen == AT or KIND == "killed short" and short:
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif KIND in ("short", "killed short") and seen == AT:
+        size = os.stat(path).st_size if os.path.exists(path) else 0
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, limits[1]))
+    elif (KIND == "once" and seen == AT or KIND == "full" and seen >= AT) and event not in ("os.remove", "os.rmdir"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+def synced(handle):
+    sys.audit("fsync", handle)
+    fsync(handle)
+
+class Screen:
+    def __init__(self, file):
+        self.file = file
+    def write(self, text):
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        return self.file.write(text)
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+os.fsync, sys.stdout, sys.stderr = synced, Screen(sys.stdout), Screen(sys.stderr)
+sys.addaudithook(step)
+"""
+"""To be put before a program (on Linux): disturbs it at step ``DISTURBED_AT`` of its writing below its folder.
+
+Steps are what Python tells its audit hooks of: files opened for writing, folders made, names changed and removed, modes
+set; and files synced. ``DISTURBED`` says how: ``listed`` writes all of them to the standard error; ``killed`` (SIGKILL)
+before the step; ``once`` and ``full`` make the step, or all from it on, fail as on a full disk; ``short`` lets the
+system take ten bytes more in the file that is opened, until the next step; ``killed short`` is both.
+"""
+
 _SERVER = """
-import json, os, resource, signal, sys, traceback, warnings
-with warnings.catch_warnings():
+import contextlib, io, json, os, resource, signal, sys, traceback, warnings
+with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
     warnings.simplefilter("ignore")
-    import matplotlib.backends.backend_agg, optuna, scipy.stats, sklearn.metrics, tomli_w
-    import glognn.bench.suite, glognn.cli.main, glognn.experiments.pruning, glognn.experiments.studies
-    import glognn.report.curves, glognn.report.dataset, glognn.report.figures, glognn.report.study
+    import matplotlib.backends.backend_agg, matplotlib.figure, optuna, scipy.stats, sklearn.metrics, tomli_w
+    import pyarrow.csv, pyarrow.feather, pyarrow.parquet
+    import glognn.bench.suite, glognn.cli.main, glognn.cli.progress, glognn.estimator, glognn.experiments.journal
+    import glognn.experiments.pruning, glognn.experiments.studies, glognn.report.curves, glognn.report.dataset
+    import glognn.report.figures, glognn.report.reproduction, glognn.report.study
+    glognn.cli.main.app(["models", "--names"], standalone_mode=False)  # what the parser loads at its first use
     from glognn.models.configs import MODELS
     for config in MODELS.values():
         config.model_class()

@@ -108,6 +108,19 @@ def test_what_is_imported_is_declared() -> None:
     assert {"scikit_learn" if name == "sklearn" else name for name in declared} <= fixed
 
 
+def test_nothing_that_is_read_is_run() -> None:
+    """No module unpickles, evaluates or marshals, but the reader of published pickles, which calls nothing."""
+    forbidden = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+    calls = re.compile(r"\btorch\.load\(|allow_pickle=True|(?<![.\w])(eval|exec|compile)\(")
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if {name.partition(".")[0] for name in imported_names(path)} & forbidden
+        or calls.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"data/readers/pickles.py"}
+
+
 def test_public_names() -> None:
     assert {config.model_class().__name__ for config in MODELS.values()} <= set(glognn.__all__)
     for name in glognn.__all__:

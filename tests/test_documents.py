@@ -66,8 +66,18 @@ def test_make_names_what_the_readme_promises() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
+def test_every_promise_about_security_names_a_test_that_there_is() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    promises = text.partition("## What is promised")[2].partition("## What is not promised")[0]
+    for promise in promises.split("\n**")[1:]:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", promise)
+        assert named, promise
+        for path, name in named:
+            assert f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), (path, name)
+
+
 def test_links_lead_somewhere() -> None:
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\(([^)]+)\)", document.read_text(encoding="utf-8")):
             if not link.startswith("http"):
                 assert (document.parent / link).exists(), (document.name, link)

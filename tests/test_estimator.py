@@ -344,7 +344,7 @@ def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="schema_version of .* must be 1. Got 7 instead: load it with glognn"):
         GloGNNClassifier.load(tmp_path)
     write_text(tmp_path / "estimator.json", json.dumps({"schema_version": 1}))
-    with pytest.raises(InputError, match="is incomplete"):
+    with pytest.raises(InputError, match="is damaged: files is missing. Save the classifier again"):
         GloGNNClassifier.load(tmp_path)
 
 

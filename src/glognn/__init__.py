@@ -1,11 +1,14 @@
 """GloGNN: node classification on graphs whose linked nodes differ."""
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from glognn.models.configs import MODELS
 
 __version__ = "0.1.0"
+
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch, if not loaded yet, takes large tensors in large pages
 
 if TYPE_CHECKING:
     from glognn.data.catalog import find_dataset as find_dataset
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from glognn.experiments.reproduce import reproduce as reproduce
     from glognn.experiments.train import train_models as train_models
     from glognn.experiments.tune import tune as tune
+    from glognn.experiments.verify import verify as verify
     from glognn.explain.coefficients import coefficient_rows as coefficient_rows
     from glognn.graph.config import GraphConfig as GraphConfig
     from glognn.graph.graph import Graph as Graph
@@ -75,6 +79,7 @@ _HOMES = {
     "TrainingError": "glognn.errors",
     "TrainingResult": "glognn.training.history",
     "tune": "glognn.experiments.tune",
+    "verify": "glognn.experiments.verify",
     "write_npz": "glognn.data.npz",
 }
 """Where public names are defined, but for the models, which the registry knows."""

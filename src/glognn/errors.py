@@ -13,6 +13,10 @@ class TrainingError(GloGNNError, RuntimeError):
     """Training that cannot go on, such as a loss that is not finite; the command line exits with code 1."""
 
 
+class NotFiniteError(TrainingError):
+    """Numbers that are not finite any more; whoever trains knows why, and ends the sentence."""
+
+
 class TooLargeError(InputError):
     """A training that is refused because it cannot fit the memory there is."""
 
@@ -31,3 +35,7 @@ class MissingFileError(InputError):
 
 class DataWarning(UserWarning):
     """Something about a dataset that its user should know."""
+
+
+class RoundingWarning(DataWarning):
+    """Scores that depend on how numbers are rounded, on this graph with these settings."""

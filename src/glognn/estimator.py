@@ -26,8 +26,10 @@ from glognn.data.statistics import measure
 from glognn.errors import InputError
 from glognn.experiments.environment import versions
 from glognn.experiments.folder import save_model
+from glognn.experiments.integrity import measure_files, sealed
 from glognn.experiments.layout import CLASSIFIER, CONFIG
-from glognn.experiments.saved import CLASSIFIER_VERSION, SavedModel, incomplete, open_saved
+from glognn.experiments.reports import CLASSIFIER_VERSION, damaged
+from glognn.experiments.saved import SavedModel, open_saved
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
@@ -422,7 +424,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         save_model(folder / files["model"], self.model_)
         write_npz(self.data_, folder / files["graph"])
-        write_json(folder / CLASSIFIER, record)
+        write_json(folder / CLASSIFIER, sealed(record, measure_files(folder, files.values())))
         write_text(folder / CARD, model_card(record))
         for old in [*folder.glob("model-*.safetensors"), *folder.glob("graph-*.npz")]:
             if old.name not in files.values():
@@ -454,18 +456,17 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _from_classifier(cls, saved: SavedModel) -> Self:
         record = saved.record
-        data, _ = saved.graph()
+        data, graph = saved.graph()
         for name in SET_NAMES:
-            data[f"{name}_mask"] = data[f"{name}_mask"].view(-1)
+            data[f"{name}_mask"] = graph.masks[name][:, 0]
         try:
             found = cls(**record["params"], graph=data if record["has_graph_param"] else None)
-            found.classes_ = np.array(record["classes"]["values"], dtype=record["classes"]["dtype"])
-            found._has_graph = record["has_graph"]
-            if record["feature_names"]:
-                found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
-        except (KeyError, TypeError) as error:
-            raise incomplete(saved.folder, error) from None
-        return found._restore(saved, data)
+        except TypeError as error:
+            raise damaged(saved.folder, error) from None
+        found.classes_, found._has_graph = saved.class_array(), record["has_graph"]
+        if record["feature_names"]:
+            found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+        return found._restore(saved, data, graph)
 
     @classmethod
     def _from_run(cls, saved: SavedModel) -> Self:
@@ -480,11 +481,11 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
         found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
         found._has_graph = True
-        return found._restore(saved, data)
+        return found._restore(saved, data, graph)
 
-    def _restore(self, saved: SavedModel, data: Data) -> Self:
+    def _restore(self, saved: SavedModel, data: Data, graph: Graph) -> Self:
         """Take over what a run and a classifier say alike."""
-        self.data_, self.model_ = data, saved.model()
+        self.data_, self.model_ = data, saved.model(graph)
         self.n_features_in_, self.n_iter_ = self.model_.in_channels, saved.epochs
         self.scores_, self.threshold_ = saved.scores, saved.threshold
         self._seed_used = saved.config.training.seed

@@ -28,6 +28,13 @@ def read_record(path: Path, form: Form) -> Any:
     return content
 
 
+def check_version(path: Path, content: Any, known: int, remedy: str = "use the glognn that wrote it") -> None:
+    """Refuse a record of another form than the one that is known: it may say other things under the same names."""
+    found = content.get("schema_version") if isinstance(content, dict) else None
+    if found != known or isinstance(found, bool):
+        raise InputError(f"schema_version of '{path}' must be {known}. Got {found!r:.60} instead: {remedy}.")
+
+
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number")
 

@@ -16,6 +16,7 @@ from glognn.experiments.folder import find_runs, read_report
 from glognn.storage import locked
 from glognn.training.checkpoint import load_tensors
 from tests.conftest import make_data
+from tests.disturbed import UNDERTAKINGS, disturb, make_folder, steps_of
 from tests.program import GLOGNN, KILLED, Program, run
 
 CHECKPOINT = Path("checkpoint") / "latest.safetensors"
@@ -58,6 +59,37 @@ def test_runs_killed_while_a_checkpoint_is_written_stay_readable(
         assert epochs_in(folder) == epochs
         arguments = ["train", "--resume", str(folder)]
     figures["run folders killed during checkpoint writes, all readable"] = str(kills)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kills") / "start"
+    make_folder(folder)
+    return folder
+
+
+@linux
+@pytest.mark.parametrize("name", UNDERTAKINGS)
+def test_whatever_is_killed_can_be_gone_on_with(
+    name: str, start: Path, tmp_path: Path, figures: dict[str, str]
+) -> None:
+    """SIGKILL before a step of a command's writing, or with a file half written. ``GLOGNN_KILLS`` sets how often."""
+    kills = int(os.environ.get("GLOGNN_KILLS", "2"))
+    steps, whole = steps_of(name, start, tmp_path / "whole")
+    opened = [at for at, step in enumerate(steps, start=1) if step.startswith("open ") and not step.endswith(".lock")]
+    places = [("killed", at) for at in range(1, len(steps) + 1)] + [("killed short", at) for at in opened]
+    random.Random(name).shuffle(places)
+    wrong = []
+    for number in range(kills):
+        kind, at = places[number % len(places)]
+        try:
+            done, _, result = disturb(name, kind, at, start, tmp_path / f"killed-{number}")
+            assert done.returncode == -signal.SIGKILL, done.stderr
+            assert result == whole, "gone on with, it ends otherwise"
+        except AssertionError as error:
+            wrong.append(f"{name}, {kind}, step {at} ({steps[at - 1]}): {str(error).splitlines()[0]}")
+    assert not wrong, "\n".join(wrong)
+    figures[f"kills of {name}, gone on with to the same end"] = str(kills)
 
 
 @linux

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
@@ -225,6 +226,86 @@ def test_predictions_name_ids_and_classes(finished: Path, glognn: Run, tmp_path:
     pd.testing.assert_frame_equal(
         pd.read_csv("some.tsv", sep="\t"), found.iloc[[40, 3]].reset_index(drop=True), check_dtype=False
     )
+
+
+STRANGE_IDS = {
+    "numbers and what looks like them": ["007", "7", "7.0", " 7", "+7", "0x7", "-0", "00", "0", "NA", "nan", "1e3"],
+    "numbers": ["7", "70", "-7", "0", str(2**62), "12"],
+    "above 2**63": [str(2**63), str(2**63 + 1), str(2**64), "1"],
+    "formulas": ["=cmd()", "+1", "-1", "@x", "\tx", "'=x", 'a"b', "a,b", "a\nb", "＝x"],
+}
+
+
+def trained_on(ids: list[str], labels: list[str]) -> None:
+    """A run on these ids, and numbered ones after them, in a circle; labels repeat."""
+    every = ids + [f"n{row}" for row in range(60 - len(ids))]
+    rows = {"id": every, "v": [row % 7 for row in range(60)], "y": [labels[row % len(labels)] for row in range(60)]}
+    pd.DataFrame(rows).to_csv("nodes.csv", index=False)
+    pd.DataFrame({"a": every, "b": every[1:] + every[:1]}).to_csv("edges.csv", index=False)
+
+
+def written(path: str) -> list[dict[str, str]]:
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+CIRCLE = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "y", "-m", "mlp", "--epochs", "2", "--quiet"]
+
+
+@pytest.mark.parametrize("kind", STRANGE_IDS)
+def test_ids_come_back_as_they_were_written(kind: str, glognn: Run) -> None:
+    ids = STRANGE_IDS[kind]
+    trained_on(ids, ["01", "1", "yes"])
+    assert glognn("train", *CIRCLE, "--out", "run")[0] == 0
+    assert glognn("predict", "run", "--out", "all.csv")[0] == 0
+    found = written("all.csv")
+    assert [row["id"] for row in found][: len(ids)] == ids
+    assert list(found[0])[2:5] == ["probability_01", "probability_1", "probability_yes"]
+    wanted = ids[::-1]
+    pd.DataFrame({"id": wanted}).to_csv("some.csv", index=False)
+    assert glognn("predict", "run", "--ids", "some.csv", "--out", "some.csv.gz")[0] == 0
+    assert pd.read_csv("some.csv.gz", dtype=str, keep_default_na=False)["id"].tolist() == wanted
+    pd.DataFrame({"id": wanted, "y": ["1", "01"] * (len(ids) // 2)}).to_csv("truth.csv", index=False)
+    assert glognn("evaluate", "run", "--labels", "truth.csv", "--out", "judged")[0] == 0
+    judged = json.loads(Path("judged/evaluation.json").read_text())
+    assert judged["classes"] == ["01", "1", "yes"]
+    assert np.array(judged["confusion"]).sum(axis=1).tolist() == [len(ids) // 2, len(ids) // 2, 0]
+
+
+def test_ids_that_only_look_alike_are_refused_at_every_door(glognn: Run) -> None:
+    rows = {"id": range(60), "v": [row % 7 for row in range(60)], "y": [row % 2 for row in range(60)]}
+    pd.DataFrame(rows).to_csv("nodes.csv", index=False)
+    pd.DataFrame({"a": range(59), "b": range(1, 60)}).to_csv("edges.csv", index=False)
+    assert glognn("train", *CIRCLE, "--out", "run")[0] == 0
+    for text in ("007", "0x7", "-0", " 7", "7.0"):
+        Path("some.csv").write_text(f"id,y\n{text},1\n8,0\n")
+        Path("ends.csv").write_text(f"a,b\n{text},1\n8,0\n")
+        doors = {
+            "--ids": glognn("predict", "run", "--ids", "some.csv", "--out", "p.csv"),
+            "--labels": glognn("evaluate", "run", "--labels", "some.csv"),
+            "--edges": glognn("train", *CIRCLE, "--edges", "ends.csv", "--out", "other"),
+        }
+        for door, (code, _, err) in doors.items():
+            assert code == 2, door
+            assert f"{text!r} is not " in err, door
+    Path("truth.csv").write_text("id,y\n7,01\n8,1\n")
+    is_one_clear_error(glognn("evaluate", "run", "--labels", "truth.csv"), "Got '01' instead")
+
+
+def test_a_table_for_spreadsheets_holds_no_formula(glognn: Run) -> None:
+    ids = STRANGE_IDS["formulas"]
+    trained_on(ids, ["=1+1", "no"])
+    assert glognn("train", *CIRCLE, "--out", "run")[0] == 0
+    assert glognn("predict", "run", "--out", "exact.csv")[0] == 0
+    assert glognn("predict", "run", "--spreadsheet", "--out", "safe.csv")[0] == 0
+    exact, safe = written("exact.csv"), written("safe.csv")
+    assert [row["id"] for row in exact][:10] == ids
+    assert [row["id"] for row in safe][:10] == [
+        "'=cmd()", "'+1", "'-1", "'@x", "'\tx", "'=x", 'a"b', "a,b", "a\nb", "'＝x"
+    ]  # fmt: skip
+    assert {row["prediction"] for row in safe} <= {"'=1+1", "no"}
+    assert [row["margin"] for row in safe] == [row["margin"] for row in exact]
+    is_one_clear_error(glognn("predict", "run", "--spreadsheet", "--out", "x.parquet"), "--spreadsheet is for .csv")
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.1])
@@ -504,7 +585,11 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "no model file": (lambda: Path("run/model.safetensors").unlink(), ["run", "--out", "p.csv"], "model.safetensors"),
     "no graph file": (lambda: Path("run/graph.npz").unlink(), ["run", "--out", "p.csv"], "graph.npz"),
     "broken tables.json": (put("run/tables.json", "{"), ["run", "--out", "p.csv"], "tables.json"),
-    "newer tables.json": (put("run/tables.json", '{"schema_version": 9}'), ["run", "--out", "p.csv"], "Got 9"),
+    "newer tables.json": (
+        lambda: (put("run/tables.json", '{"schema_version": 9}')(), put("run/DONE", "")()),
+        ["run", "--out", "p.csv"],
+        "Got 9",
+    ),
     "no ids kept": (lambda: Path("run/nodes.parquet").unlink(), ["run", "--out", "p.csv"], "nodes.parquet"),
     "another model": (nothing, ["run", "--out", "p.csv", "--model", "mlp"], "It holds: glognn++"),
     "another split": (nothing, ["run", "--out", "p.csv", "--split", "4"], "It was on: 0"),
@@ -516,13 +601,14 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
         ["run", "--out", "p.csv", "--ids", "ids.csv"],
         "must name its columns",
     ),
-    "another graph": (
-        another_graph,
+    "another graph": (another_graph, ["run", "--out", "p.csv"], "graph.npz' was changed"),
+    "another graph in a folder without a list of its files": (
+        lambda: (another_graph(), put("run/DONE", "")()),
         ["run", "--out", "p.csv"],
         "not the one that 'run' was trained on",
     ),
     "another graph below new nodes": (
-        lambda: (edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x"))(), another_graph()),
+        lambda: (edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x"))(), another_graph(), put("run/DONE", "")()),
         ["run", "--out", "p.csv", "--nodes", "nodes.csv"],
         "not the one that 'run' was trained on",
     ),
@@ -575,11 +661,11 @@ BAD_CLASSIFIER: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "another graph": (
         lambda: write_npz(make_data(), next(Path("classifier").glob("graph-*"))),
         ["predict", "--out", "p.csv"],
-        "not the one that 'classifier' was trained on",
+        ".npz' was changed",
     ),
-    "no record": (put("classifier/estimator.json", "{"), ["predict", "--out", "p.csv"], "no readable estimator.json"),
+    "no record": (put("classifier/estimator.json", "{"), ["predict", "--out", "p.csv"], ".json' cannot be read"),
     "half a record": (
-        put("classifier/estimator.json", '{"schema_version": 1}'), ["predict", "--out", "p.csv"], "('params')"
+        put("classifier/estimator.json", '{"schema_version": 1}'), ["predict", "--out", "p.csv"], "files is missing"
     ),
     "no truth": (nothing, ["evaluate"], "has no test nodes to measure on. Give the truth with --labels FILE"),
 }  # fmt: skip

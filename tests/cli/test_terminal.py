@@ -9,6 +9,7 @@ from rich.table import Table
 
 from glognn.cli.terminal import Terminal
 from glognn.report.text import visible
+from tests import program
 
 STRANGE = ["income [/month]", "age [years]", "[bold]x[/bold]", ":smile:", "a\\", "\\[b]"]
 
@@ -40,3 +41,9 @@ def test_what_commands_a_terminal_is_written_out() -> None:
     console.out("\x1b[34md")
     assert "\x1b" not in file.getvalue()
     assert all(rf"\x1b[3{place}m" in file.getvalue() for place in range(1, 5))
+
+
+def test_lines_of_the_log_command_no_terminal() -> None:
+    code = "import logging\nfrom glognn.cli.main import _speak_plainly\n_speak_plainly()\n"
+    code += "logging.getLogger('glognn.data.fetch').warning('%s', 'a\\x1b[31mb')\n"
+    assert program.run(program=code).stderr == "a\\x1b[31mb\n"

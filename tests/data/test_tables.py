@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from glognn.data import tables as tables_module
 from glognn.data.classes import Classes
 from glognn.data.encoding import Encoding
-from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
+from glognn.data.table_graph import KeptTables, TableOptions, find_nodes, graph_from_tables, read_labels
 from glognn.data.tables import positions, read_edges, read_table, unique_ids, write_table
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
@@ -43,10 +44,175 @@ def test_ids_of_any_kind_are_found(kind: str, suffix: str, tmp_path: Path) -> No
     write_table(table(id=given_ids), nodes)
     order = [2, 0, 0, 1], [0, 1, 1, 1]
     write_table(table(note=["-"] * 4, a=[given_ids[k] for k in order[0]], b=[given_ids[k] for k in order[1]]), edges)
-    ids = unique_ids(read_table(nodes, text=["id"])["id"], "here")
+    ids = unique_ids(read_table(nodes, ids=["id"])["id"], "here")
     assert ids.to_pylist() == given_ids
     found = read_edges(edges, ids, source="a", target="b")
     assert found.index.tolist() == [list(side) for side in order]
+
+
+SPELLINGS = [
+    "7",
+    "007",
+    "07",
+    " 7",
+    "7 ",
+    "+7",
+    "0x7",
+    "7.0",
+    "7e0",
+    "7_0",
+    "70",
+    "0",
+    "00",
+    "-0",
+    "-7",
+    "７",
+    "NA",
+    "nan",
+    "x",
+]
+WRITTEN = st.one_of(
+    st.sampled_from(SPELLINGS),
+    st.integers(-(2**64), 2**64).map(str),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4),
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    known=st.lists(st.one_of(WRITTEN, st.integers(-20, 20).map(str)), min_size=2, max_size=12, unique=True),
+    others=st.lists(WRITTEN, max_size=6),
+    block=st.sampled_from([1 << 6, 1 << 24]),
+)
+def test_two_texts_are_one_id_if_and_only_if_they_are_equal(
+    known: list[str], others: list[str], block: int, tmp_path: Path
+) -> None:
+    """At every door, in every format, in files of one block and of many."""
+    asked = [*known, *others]
+    expected = [known.index(text) if text in known else -1 for text in asked]
+    labels = [str(row % 2) for row in range(len(known))]
+    classes = Classes.learn(pa.chunked_array([labels]), "here")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables_module, "_BLOCK", block)
+        patch.setattr(tables_module, "column_names", lambda path: ["a", "b"])  # whose block is smaller than a row
+        for suffix in (".csv", ".tsv.gz", ".parquet", ".feather"):
+            nodes, edges = tmp_path / f"nodes{suffix}", tmp_path / f"edges{suffix}"
+            write_table(table(a=known, b=labels), nodes)
+            ids = unique_ids(read_table(nodes, ids=["a"])["a"], "here")
+            assert ids.cast(pa.string()).to_pylist() == known
+            write_table(table(a=asked, b=[known[0]] * len(asked)), edges)
+            found = read_edges(edges, ids, unknown="drop")
+            assert found.index[0].tolist() == [place for place in expected if place >= 0]
+            assert found.unknown == expected.count(-1)
+            assert positions(read_table(edges, ids=["a"])["a"], ids).tolist() == expected
+            assert read_labels(ids, classes, nodes, "a", "b")[0].tolist() == list(range(len(known)))
+            strange = [text for text, place in zip(asked, expected, strict=True) if place < 0]
+            if strange:
+                with pytest.raises(InputError, match="must be nodes of the graph") as error:
+                    find_nodes(read_table(edges, ids=["a"])["a"], ids, "here")
+                assert repr(strange[0]) in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("text", ["007", "0x7", "00", "-0", " 7", "7 ", "+7", "7.0", "0X7"])
+@pytest.mark.parametrize("beside", ["7", "x"])
+def test_ends_that_only_look_like_an_id_are_unknown_and_shown(
+    text: str, beside: str, suffix: str, tmp_path: Path
+) -> None:
+    """With numbers alone and with a word in the column."""
+    path = tmp_path / f"edges{suffix}"
+    write_table(table(a=["7", text, beside], b=["0", "7", "7"]), path)
+    with pytest.raises(InputError) as error:
+        read_edges(path, pa.array([0, 7]))
+    usual = "0" if text in ("00", "-0") else "7"
+    assert f"({text!r}" in str(error.value)
+    assert f"{text!r} is not {usual!r}" in str(error.value)
+
+
+@pytest.mark.parametrize("known", [["7", "8"], ["7", "x"]])
+def test_new_nodes_are_new_unless_their_text_is_known(known: list[str], tmp_path: Path) -> None:
+    nodes, edges, new = tmp_path / "nodes.csv", tmp_path / "edges.csv", tmp_path / "new.csv"
+    write_table(table(id=[*known, "9", "10"], v=[1, 2, 3, 4], y=["a", "b", "a", "b"]), nodes)
+    write_table(table(a=known, b=["9", "10"]), edges)
+    kept, _ = graph_from_tables(TableOptions(nodes=nodes, edges=edges, label="y"))
+    write_table(table(id=["007", " 7", "+7"], v=[1, 2, 3]), new)
+    write_table(table(a=["007", " 7"], b=["7", "+7"]), edges)
+    data, ids, _ = kept.new_nodes(new, edges)
+    assert ids.to_pylist() == ["007", " 7", "+7"]
+    assert data.edge_index.tolist() == [[4, 5], [0, 6]]
+    write_table(table(id=[7], v=[1]), new)
+    with pytest.raises(InputError, match="must be new. Got 7"):
+        kept.new_nodes(new, None)
+
+
+def test_typed_ids_keep_their_type_and_fractions_are_refused(tmp_path: Path) -> None:
+    for given_ids, kind in ((["1", "2"], pa.string()), ([1, 2], pa.int32()), ([2**64 - 1, 2**63], pa.uint64())):
+        path = tmp_path / "nodes.parquet"
+        write_table(pa.table({"id": pa.array(given_ids, kind)}), path)
+        ids = unique_ids(read_table(path, ids=["id"])["id"], "here")
+        assert ids.to_pylist() == given_ids
+        write_table(table(a=[str(each) for each in given_ids], b=[str(each) for each in given_ids]), path)
+        assert read_edges(path, ids).index.tolist() == [[0, 1], [0, 1]]
+    write_table(table(a=[1.0, 2.0], b=[2.0, None]), tmp_path / "edges.parquet")
+    with pytest.raises(InputError, match=r"Got fractions such as 1.0 instead: store them as whole numbers"):
+        read_edges(tmp_path / "edges.parquet", pa.array([1, 2]))
+
+
+def hashes(values: pa.Array) -> np.ndarray[Any, Any]:
+    """Of whole numbers, or of texts of 16 bytes, as Arrow's hash tables compute them."""
+    first, second = np.uint64(14029467366897019727), np.uint64(11400714785074694791)
+    if pa.types.is_integer(values.type):
+        return (values.to_numpy().view(np.uint64) * second).byteswap()
+    halves = np.frombuffer(b"".join(values.cast(pa.binary()).to_pylist()), np.uint64).reshape(-1, 2)
+    found: np.ndarray[Any, Any] = (halves[:, 0] * first).byteswap() ^ (halves[:, 1] * second).byteswap()
+    return found
+
+
+def crafted(kind: str, count: int = 500) -> pa.Array:
+    """Different ids that a hash table of Arrow puts into few places: numbers, or texts with one hash."""
+    generator = np.random.default_rng(0)
+    first, second = np.uint64(14029467366897019727), np.uint64(11400714785074694791)
+    back = np.uint64(pow(int(second), -1, 2**64))
+    if kind == "numbers":
+        return pa.array(((np.arange(count, dtype=np.uint64) << np.uint64(44)).byteswap() * back).view(np.int64))
+    left = generator.integers(97, 123, (count * 4000, 8), dtype=np.uint8).view(np.uint64).ravel()
+    right = ((left * first).byteswap() ^ np.uint64(1)).byteswap() * back
+    texts = np.stack([left, right], axis=1).view(np.uint8).reshape(-1, 16)
+    readable = texts[((texts > 31) & (texts < 127)).all(axis=1)][:count]
+    return pa.array([bytes(text).decode() for text in readable])
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+def test_ids_chosen_to_collide_do_not_collide(kind: str) -> None:
+    """Collisions are counted, not seconds: an id's place is asked of Arrow under a map that its author cannot know."""
+    ids = crafted(kind)
+    assert len(ids) == 500
+    places = np.uint64(2**20 - 1)
+    assert len(np.unique(hashes(ids) & places)) == 1
+    assert len(np.unique(hashes(tables_module._unforeseen(ids)) & places)) > 400
+    assert positions(ids, ids).tolist() == list(range(500))
+    assert unique_ids(pa.chunked_array([ids]), "here") == ids
+
+
+def test_columns_are_encoded_in_time_that_grows_with_their_number() -> None:
+    """The names of a table, a new list each time, are asked for once, not once for each column."""
+
+    class Counting:
+        def __init__(self, rows: pa.Table) -> None:
+            self.rows, self.num_rows, self.asked = rows, rows.num_rows, 0
+
+        @property
+        def column_names(self) -> list[str]:
+            self.asked += 1
+            return list(self.rows.column_names)
+
+        def __getitem__(self, name: str) -> pa.ChunkedArray:
+            return self.rows[name]
+
+    rows = Counting(table(**{f"c{number}": [number, 1, 2] for number in range(50)}))
+    encoding = Encoding.learn(rows, rows.column_names, "t")
+    assert encoding.encode(rows, "t").shape == (3, 50)
+    assert rows.asked <= 3
 
 
 def test_ids_of_the_two_tables_may_be_stored_differently(tmp_path: Path) -> None:
@@ -116,6 +282,22 @@ def test_columns_become_features() -> None:
     assert np.allclose(again.encode(others, "t"), [[0, 0, 0, 0, 0, 1, 0, -np.sqrt(3)]], atol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**-565, 2.0**565, 2.0**1000])
+def test_a_column_of_numbers_is_standardised_in_any_unit(unit: float) -> None:
+    numbers = np.random.default_rng(0).standard_normal(50)
+    learned = [Encoding.learn(table(size=numbers * factor), ["size"], "t") for factor in (1, unit)]
+    usual, scaled = (each.encode(table(size=numbers * f), "t") for each, f in zip(learned, (1, unit), strict=True))
+    assert scaled.tolist() == usual.tolist()
+    assert np.isclose(usual.std(), 1)
+    assert np.isclose(usual.mean(), 0, atol=1e-6)
+
+
+def test_numbers_whose_spread_no_float_holds_are_refused() -> None:
+    for numbers, wanted in (([1.7e308, -1.7e308], "smaller"), ([5e-324, 0.0], "larger")):
+        with pytest.raises(InputError, match=f"Column 'size' of 't' must hold {wanted} numbers"):
+            Encoding.learn(table(size=numbers), ["size"], "t")
+
+
 def test_an_unknown_category_without_rare_ones_is_nowhere() -> None:
     encoding = Encoding.learn(table(plan=["a", "a", "b", "b"]), ["plan"], "t")
     assert encoding.encode(table(plan=["c", "b"]), "t").tolist() == [[0, 0], [0, 1]]
@@ -129,6 +311,43 @@ def test_numbers_may_be_categories_and_keep_their_zeros(tmp_path: Path) -> None:
     options = {"nodes": tmp_path / "nodes.csv", "edges": tmp_path / "edges.csv", "label": "y"}
     tables, _ = graph_from_tables(TableOptions(**options, category_columns=["zip"]))
     assert tables.encoding.columns[0].values == ("01", "1")
+
+
+LABELS = {
+    "zeros first": ["01", "1", "1.0", " 1", "+1"],
+    "above 2**63": [str(2**63), str(2**63 + 1), str(2**64 + 1)],
+    "truth values": ["true", "True", "TRUE"],
+    "numbers": ["10", "9", "-1"],
+    "words": ["a", "a ", "A", "a\n"],
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv.gz", ".parquet", ".feather"])
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_that_are_written_differently_are_different_classes(kind: str, suffix: str, tmp_path: Path) -> None:
+    texts = LABELS[kind]
+    nodes, edges, truth = (tmp_path / f"{name}{suffix}" for name in ("nodes", "edges", "truth"))
+    labels = texts * 8
+    write_table(table(id=[f"n{row}" for row in range(len(labels))], y=labels), nodes)
+    write_table(table(a=["n1"], b=["n2"]), edges)
+    kept, data = graph_from_tables(TableOptions(nodes=nodes, edges=edges, label="y"))
+    kept = KeptTables(**{**vars(kept), "classes": Classes.from_dict(kept.classes.as_dict())})
+    assert kept.classes.column(data.y.numpy()).cast(pa.string()).to_pylist() == labels
+    write_table(table(id=["n0", "n1"], y=[texts[1], texts[0]]), truth)
+    _, found = read_labels(kept.ids, kept.classes, truth, "id", "y")
+    assert [str(kept.classes.names[place]) for place in found] == [texts[1], texts[0]]
+    write_table(table(id=["n0", "n1"], y=["001", texts[0]]), truth)
+    with pytest.raises(InputError, match="Got '001' instead"):
+        read_labels(kept.ids, kept.classes, truth, "id", "y")
+
+
+def test_large_whole_numbers_of_a_typed_column_come_back() -> None:
+    column = pa.chunked_array([pa.array([2**63 + 1, 2**63, 5, None], pa.uint64())])
+    classes = Classes.from_dict(Classes.learn(column, "here").as_dict())
+    numbers = classes.numbers(column, "here")
+    assert numbers.tolist() == [2, 1, 0, -1]
+    assert classes.column(numbers[:3]).to_pylist() == column.to_pylist()[:3]
+    assert classes.array().tolist() == [5, 2**63, 2**63 + 1]
 
 
 @pytest.mark.parametrize(

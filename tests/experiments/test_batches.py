@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from glognn.errors import MemoryExhaustedError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.folder import read_report
 from glognn.experiments.plan import Job, make_plan
@@ -77,3 +79,90 @@ def test_one_run_is_a_batch_with_its_checkpoint_in_its_own_folder(tmp_path: Path
     assert batch.checkpoint == job.folder / "checkpoint" / "latest.safetensors"
     batch.begin()
     assert not list(tmp_path.rglob("*.json"))
+
+
+class Exhausts(Callback):
+    """Memory runs out in epoch 8 where more than ``most`` runs train together."""
+
+    def __init__(self, most: int, error: Exception) -> None:
+        self.most, self.error, self.members = most, error, 0
+        self.begun: list[tuple[int, int]] = []
+
+    def on_train_begin(self, info: dict[str, Any]) -> None:
+        self.members = info["members"]
+        self.begun.append((info["members"], info["start_epoch"]))
+
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        if metrics["epoch"] == 8 and self.members > self.most:
+            raise self.error
+
+
+OUT_OF_MEMORY = [
+    MemoryError(),
+    RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes."),
+    torch.OutOfMemoryError("CUDA out of memory."),
+]
+
+
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["python", "torch", "cuda"])
+@pytest.mark.parametrize("model", ["mlp", "glognn", "linkx"])  # stacked, compiled where it is there, with buffers
+def test_a_batch_that_runs_out_of_memory_goes_on_in_halves(
+    model: str, error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """From the last checkpoint, and each run ends as it would have."""
+    broken, whole = (
+        make_plan(tmp_path / name, ["pairs"], [model], splits="0-4", given=GIVEN) for name in ("broken", "whole")
+    )
+    loaded, exhausts = load_graph(broken[0].config), Exhausts(2, error)
+    [batch] = make_batches(broken)
+    assert run_batch(batch, loaded, [exhausts]) == {}
+    assert exhausts.begun == [(5, 0), (3, 7), (2, 7), (1, 7), (2, 7)]
+    assert "Memory does not hold 5 runs at once: going on with 3 at a time." in caplog.text
+    finish(whole, together=True)
+    for job, other, together in zip(broken, whole, (2, 2, 1, 2, 2), strict=True):
+        found, wanted = (read_report(each.folder) for each in (job, other))
+        assert found["scores"]["last"]["val_loss"] == pytest.approx(wanted["scores"]["last"]["val_loss"], rel=1e-5)
+        assert (found["trained_together"], wanted["trained_together"]) == (together, 5)
+        assert not (job.folder / "checkpoint").exists()
+    assert not list(tmp_path.rglob("together/*"))
+
+
+def test_one_run_that_memory_does_not_hold_is_an_error(tmp_path: Path) -> None:
+    jobs = plan(tmp_path)
+    [batch] = make_batches(jobs)
+    with pytest.raises(MemoryExhaustedError, match="Memory ran out on this machine"):
+        run_batch(batch, load_graph(jobs[0].config), [Exhausts(0, MemoryError())])
+    assert finish(jobs, together=True)[1][0] == 7
+
+
+def test_an_interrupted_batch_that_fits_no_more_goes_on_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs, whole = plan(tmp_path / "broken"), plan(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run_batch(make_batches(jobs)[0], load_graph(jobs[0].config), [Interrupt()])
+    monkeypatch.setattr("glognn.experiments.run.members_at_once", lambda *_: 2)
+    sizes, starts = finish(jobs, together=True)
+    assert (sizes, starts) == ([3], [7, 7])
+    assert "Memory does not hold 3 runs at once: going on with 2 at a time." in caplog.text
+    monkeypatch.undo()
+    finish(whole, together=True)
+    for job, other in zip(jobs, whole, strict=True):
+        found, wanted = (read_report(each.folder)["scores"]["last"]["val_loss"] for each in (job, other))
+        assert found == pytest.approx(wanted, rel=1e-5)
+    assert not list(tmp_path.rglob("together/*"))
+
+
+def test_a_kill_while_a_batch_is_halved_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch and halves are there at once: the batch goes on as it was."""
+    jobs = plan(tmp_path)
+    loaded = load_graph(jobs[0].config)
+    [batch] = make_batches(jobs)
+    with monkeypatch.context() as patch:
+        patch.setattr(Batch, "end", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run_batch(batch, loaded, [Exhausts(2, MemoryError())])
+    assert len(list(tmp_path.rglob("together/*.json"))) == 2
+    assert make_batches(jobs) == [batch]
+    assert finish(jobs, together=True) == ([3], [7])
+    assert make_batches(jobs) == []

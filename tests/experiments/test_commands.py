@@ -319,3 +319,13 @@ def test_a_killed_worker_is_survived_and_an_interrupt_ends_all(tmp_path: Path) -
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_run_that_cannot_begin_leaves_the_folder_as_it_was(there: bool, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    if there:
+        out.mkdir()
+    with pytest.raises(InputError):
+        glognn.train_models("pairs", "gcn", splits="99", out=out)
+    assert list(tmp_path.rglob("*")) == ([out] if there else [])

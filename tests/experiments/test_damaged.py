@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from glognn import GloGNNClassifier
 from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.experiments.batches import Batch, make_batches
@@ -60,14 +62,24 @@ def test_runs_outside_of_the_folder_are_not_opened(name: str, run: Path, tmp_pat
             read(run)
 
 
+def forget_files(folder: Path) -> None:
+    """As earlier versions left a finished folder."""
+    for path in folder.rglob("DONE"):
+        path.write_text("")
+
+
 def places(content: Any, trail: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     return [trail, *(place for key, each in inner for place in places(each, (*trail, key)))][not trail :]
 
 
 def test_whatever_is_wrong_in_a_report_is_one_line(run: Path, figures: dict[str, str]) -> None:
-    """Every value of both kinds of report, removed or of another type: refused by name, or of no matter."""
+    """Every value of both kinds of report, removed or of another type: refused by name, or of no matter.
+
+    In folders of earlier versions, that is: by now a changed report is refused whatever it says.
+    """
     tried, messages = 0, set()
+    forget_files(run)
     for path in (run / "mlp/report.json", run / "mlp/split-0/report.json"):
         whole = path.read_text()
         for trail in places(json.loads(whole)):
@@ -86,10 +98,13 @@ def test_whatever_is_wrong_in_a_report_is_one_line(run: Path, figures: dict[str,
                         messages.add(str(error).replace(str(path), "FILE"))
         for text in ("", whole[:300], "[]", "null", '{"kind": "run"}', "\x00", whole.replace("0.", "NaN, 0.", 1)):
             path.write_text(text)
-            with pytest.raises(InputError, match=r"report\.json' (cannot be read|is damaged)"):
+            with pytest.raises(InputError, match=r"report\.json' (cannot be read|is damaged|must be 1)"):
                 read_report(path.parent)
         path.write_text(whole)
-    assert all(message.startswith(("'FILE' is damaged: ", "'FILE' cannot be read: ")) for message in messages)
+    named = ("'FILE' is damaged: ", "'FILE' cannot be read: ", "schema_version of 'FILE' must be 1. ")
+    others = {message for message in messages if not message.startswith(named)}
+    assert all(re.match(r"'.*/mlp(/split-0)?' is done, with ", message) for message in others)
+    assert not any("\n" in message for message in messages)
     figures["damaged reports refused or read"] = str(tried)
 
 
@@ -124,16 +139,164 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, torch.Tensor], dict[str, Any]], obje
     "an unknown setting": (lambda _, values: values["settings"].update(width=3), "its settings make no model: .*width"),
     "an unknown model": (lambda _, values: values.update(model="none"), "no model: There is no model 'none'"),
     "another model": (lambda _, values: values.update(model="gcnii", settings={}), "is damaged"),
+    "whole numbers": (lambda tensors, _: tensors.update({k: t.long() for k, t in tensors.items()}), "must be float32"),
+    "half of it halves": (lambda tensors, _: tensors.update({next(iter(tensors)): next(iter(tensors.values())).half()}),
+                          "must be float32 or float64, all alike"),
     "no values": (lambda _, values: values.clear(), "schema_version"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DAMAGE)
 def test_weights_that_do_not_fit_their_settings(case: str, run: Path) -> None:
-    """Sizes are compared before a model is built: one of 2**26 channels would take gigabytes."""
+    """Sizes are compared before a tensor is read or a model built: one of 2**26 channels would take gigabytes."""
     path = run / "mlp/split-0/model.safetensors"
     change, message = DAMAGE[case]
     forge(path, change)
+    forget_files(run)
     with pytest.raises(InputError, match=message) as raised:
         load_model(path)
     assert "\n" not in str(raised.value)
+
+
+def test_shapes_are_compared_before_a_tensor_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = run / "mlp/split-0/model.safetensors"
+    forge(path, DAMAGE["huge"][0])
+    forget_files(run)
+    monkeypatch.setattr("glognn.experiments.folder.load_tensors", lambda file: pytest.fail("read"))
+    with pytest.raises(InputError, match="must be of shape .*67108864"):
+        load_model(path)
+
+
+def test_flipped_bits_of_weights_by_themselves_are_found(run: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(run / "mlp/split-0/model.safetensors", tmp_path / "weights.safetensors"))
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"weights\.safetensors' is damaged: its sha256 is not the one"):
+        load_model(path)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A classifier, not to be changed."""
+    folder = tmp_path_factory.mktemp("saved") / "classifier"
+    data = make_data(num_splits=1)
+    GloGNNClassifier(epochs=2, hidden_channels=4, device="cpu").fit(data).save(folder)
+    return folder
+
+
+@pytest.fixture
+def classifier(saved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved, tmp_path / "classifier"))
+
+
+def is_one_line(folder: Path, message: str) -> None:
+    for load in (GloGNNClassifier.load, lambda path: open_saved(path).predict()):
+        with pytest.raises(InputError, match=message) as raised:
+            load(folder)
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "3", "\udcff", "{}", '{"schema_version": true}', "[" * 100_000]
+)
+def test_a_record_of_a_classifier_that_is_none(text: str, classifier: Path) -> None:
+    (classifier / "estimator.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    is_one_line(classifier, r"estimator\.json' (cannot be read|is damaged|must be 1)")
+
+
+def test_a_truncated_record_of_a_classifier(classifier: Path) -> None:
+    whole = (classifier / "estimator.json").read_bytes()
+    for size in range(0, len(whole) - 2, 97):
+        (classifier / "estimator.json").write_bytes(whole[:size])
+        is_one_line(classifier, r"estimator\.json' cannot be read")
+
+
+def put(trail: tuple[Any, ...], value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(record: dict[str, Any]) -> None:
+        inner: Any = record
+        for key in trail[:-1]:
+            inner = inner[key]
+        inner[trail[-1]] = value
+
+    return change
+
+
+def test_whatever_is_wrong_in_a_record_of_a_classifier_is_one_line(classifier: Path, figures: dict[str, str]) -> None:
+    """Every value, removed or of another type, in a record without the sha256 of its content: refused by name, or of
+    no matter.
+    """
+    path = classifier / "estimator.json"
+    whole = json.loads(path.read_text())
+    del whole["manifest"]
+    tried, refused = 0, 0
+    for trail in places(whole):
+        for value in (None, "x", [], {}, -1.5, 10**30, ABSENT):
+            record = json.loads(json.dumps(whole))
+            put(trail, value)(record)
+            if value is ABSENT:
+                inner = record
+                for key in trail[:-1]:
+                    inner = inner[key]
+                del inner[trail[-1]]
+            path.write_text(json.dumps(record, default=str))
+            tried += 1
+            for load in (GloGNNClassifier.load, lambda folder: open_saved(folder).predict()):
+                try:
+                    load(classifier)
+                except InputError as error:
+                    refused += 1
+                    message = str(error)
+                    if str(classifier) not in message or "\n" in message:
+                        pytest.fail(f"{trail} {value}: {message}")
+    assert refused > tried // 2
+    figures["damaged classifiers refused or read"] = str(tried)
+
+
+ABSENT = object()
+FORGED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a file outside": (put(("files", "model"), "../model.safetensors"), "files must name files of its folder"),
+    "an absolute file": (put(("files", "graph"), "/graph.npz"), "files must name files of its folder"),
+    "huge classes": (put(("classes", "dtype"), "<U100000000"), "is damaged: classes of the type '<U100000000'"),
+    "classes of no type": (put(("classes", "dtype"), "wide"), "is damaged: data type 'wide' not understood"),
+    "objects as classes": (put(("classes", "dtype"), "V8"), "is damaged: classes of the type 'V8'"),
+    "words as numbers": (put(("classes", "values"), ["a", "b", "c"]), "is damaged: invalid literal"),
+    "a class more": (put(("classes", "values"), [0, 1, 2, 3]), "must hold .* 4 classes, .* It holds .* 3 classes"),
+    "another model": (put(("params", "model"), "glognn"), r"must hold glognn of .* It holds glognn\+\+ of"),
+    "an unknown model": (put(("params", "model"), "none"), "is damaged: There is no model 'none'"),
+    "an unknown setting": (put(("params", "width"), 3), "is damaged: .*unexpected keyword argument 'width'"),
+    "a setting out of range": (put(("params", "gamma"), 7), "is damaged: The 'gamma' parameter"),
+    "another graph's fingerprint": (put(("data", "fingerprint"), "0" * 16), "is not the one that .* was trained on"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_records_of_a_classifier(case: str, classifier: Path) -> None:
+    path = classifier / "estimator.json"
+    record = json.loads(path.read_text())
+    del record["manifest"]
+    change, message = FORGED[case]
+    change(record)
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=message) as raised:
+        GloGNNClassifier.load(classifier)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("case", [*DAMAGE, "no file", "no tensors file", "no graph file", "no graph"])
+def test_files_of_a_classifier_that_do_not_fit(case: str, classifier: Path) -> None:
+    """Also in a record without the sha256 of them."""
+    record = json.loads((classifier / "estimator.json").read_text())
+    del record["manifest"]
+    (classifier / "estimator.json").write_text(json.dumps(record))
+    weights, graph = (classifier / record["files"][name] for name in ("model", "graph"))
+    if case in DAMAGE:
+        forge(weights, DAMAGE[case][0])
+        message = weights.name
+    elif "graph" in case:
+        graph.unlink() if case == "no graph file" else graph.write_bytes(b"PK")
+        message = graph.name
+    else:
+        weights.unlink() if case == "no file" else weights.write_bytes(b"{}")
+        message = weights.name
+    is_one_line(classifier, message)

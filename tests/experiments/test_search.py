@@ -8,6 +8,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,8 @@ from tests.program import GLOGNN, Program
 
 optuna = pytest.importorskip("optuna")
 from optuna.trial import TrialState  # noqa: E402
+
+from glognn.experiments.journal import Journal  # noqa: E402
 
 HELD = {"epochs": 2, "threads": 1, "device": "cpu", "hidden_channels": 8}
 
@@ -183,6 +186,7 @@ def test_grid(tmp_path: Path) -> None:
 WORKER = """
 import sys
 from pathlib import Path
+from typing import Any
 from glognn.experiments.search import do_trials
 list(do_trials(Path(sys.argv[1]), int(sys.argv[2])))
 """
@@ -279,6 +283,43 @@ def test_random_trials_are_drawn_by_number_and_the_published_settings_come_first
         chosen.append([chosen_settings(what, trial) for trial in trials])
         assert chosen[-1][1] != chosen[-1][2]
     assert chosen[0] == chosen[1]
+
+
+def _take_all(folder: Path, study: optuna.Study, what: Search) -> None:
+    while True:
+        take_trials(folder, study, what, 5, "dead", 1)
+
+
+@pytest.mark.parametrize("sampler", ["random", "grid"])
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_a_study_whose_workers_die_tries_the_same_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampler: str, cut: int
+) -> None:
+    """A worker dies at its k-th word to the journal, and so does the next one, which takes up its trial."""
+    what = search("glognn", space="paper-small", given=HELD, sampler=sampler, splits="0", prune=False)
+    tried = []
+    for name in ("whole", "cut"):
+        open_folder(tmp_path / name, what)
+        study, append = open_study(tmp_path / name, what), Journal.append_logs
+        for _ in range(2 if name == "cut" else 0):
+            left = iter(range(cut))
+
+            def write(self: Journal, logs: list[dict[str, Any]], left: Any = left, append: Any = append) -> None:
+                if next(left, None) is None:
+                    raise KeyboardInterrupt
+                append(self, logs)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(Journal, "append_logs", write)
+                with pytest.raises(KeyboardInterrupt):
+                    _take_all(tmp_path / name, study, what)
+        done: list[optuna.trial.FrozenTrial] = []
+        while len(done) < 4:
+            for trial, _ in take_trials(tmp_path / name, study, what, 4, "alive", 1):
+                study.tell(trial, 0.5)
+            done = finished_trials(study)
+        tried.append(sorted((chosen_settings(what, trial) for trial in done), key=repr))
+    assert tried[0] == tried[1]
 
 
 def ask(folder: Path, what: Search, count: int, at_once: int) -> list[optuna.trial.FrozenTrial]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,10 +13,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from glognn.errors import InputError
+from glognn.errors import DataWarning, InputError
 from glognn.graph.adjacency import AdjacencyCache
 from glognn.graph.config import GraphConfig
-from glognn.graph.graph import Graph
+from glognn.graph.graph import Graph, prepare_features
 from glognn.graph.sparse import SparseMatrix
 from tests.conftest import make_data
 
@@ -117,6 +118,62 @@ def test_row_normalised_features_sum_to_one(share: float) -> None:
     found = found.csr.to_dense() if isinstance(found, SparseMatrix) else found
     sums = x.sum(1, keepdim=True)
     torch.testing.assert_close(found, torch.where(sums > 0, x / sums, 0.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("share", [0.05, 1.0])
+@pytest.mark.parametrize("exponent", [-1000, -565, 565, 1000])
+@pytest.mark.parametrize("normalization", ["row", "standard"])
+def test_normalised_features_do_not_depend_on_their_unit(
+    normalization: str, exponent: int, share: float, dtype: torch.dtype
+) -> None:
+    """To the bit: numbers of 1e-170 are not lost, nor are those of 1e170, whose squares do not fit float64."""
+    random = torch.Generator().manual_seed(0)
+    mask = torch.rand(30, 20, generator=random) < share
+    x = torch.randn(30, 20, dtype=torch.float64, generator=random) * mask
+    x[3] = 0
+    config = GraphConfig(feature_normalization=normalization)
+
+    def prepared(x: Tensor) -> Tensor:
+        found = prepare_features(x, 30, config.feature_normalization, dtype)
+        assert found is not None
+        return found.csr.to_dense() if isinstance(found, SparseMatrix) else found
+
+    usual = prepared(x)
+    assert usual.count_nonzero(dim=0).tolist() == [30 if normalization == "standard" and n else n for n in nonzeros(x)]
+    scaled = x * 2.0**exponent
+    if exponent > 0 and dtype == torch.float32:
+        with pytest.raises(InputError, match="x must be finite in torch.float32"):
+            prepared(scaled)
+        return
+    assert torch.equal(prepared(scaled), usual)
+    assert torch.equal(prepared(scaled.to_sparse_coo()), prepared(x.to_sparse_coo()))
+
+
+def nonzeros(x: Tensor) -> list[int]:
+    return x.count_nonzero(dim=0).tolist()
+
+
+def test_rows_at_the_ends_of_the_range_are_divided_by_their_sums() -> None:
+    x = torch.tensor([[5e-324, 5e-324, 0, 0], [1.7e308, 1.7e308, 0, 0], [0, 0, 0, 0]], dtype=torch.float64)
+    wanted = torch.tensor([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0]], dtype=torch.float64)
+    for each in (x, x.to_sparse_csr()):
+        found = prepare_features(each, 3, "row", torch.float64)
+        assert torch.equal(found.csr.to_dense() if isinstance(found, SparseMatrix) else found, wanted)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_too_small_for_the_precision_are_said_to_be_zeros(sparse: bool) -> None:
+    x = torch.ones(6, 3, dtype=torch.float64)
+    x[:, 1] = 1e-170
+    x[0, 2] = 1e-170  # one number of a column that has others
+    data = Data(x=x.to_sparse_coo() if sparse else x, num_nodes=6)
+    with pytest.warns(DataWarning, match="Columns of x are zeros in torch.float32, .*: 1 of 3, the first is column 1"):
+        Graph.from_data(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Graph.from_data(data, dtype=torch.float64)
+        Graph.from_data(data, GraphConfig(feature_normalization="standard"))
 
 
 def test_unlabelled_nodes_are_in_no_set() -> None:

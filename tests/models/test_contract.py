@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +61,13 @@ class TestEveryModel:
         assert model_class.config_class is config
 
     def test_every_parameter_gets_a_gradient(self, config: type[ModelConfig], data: Data) -> None:
+        """A bias before batch normalisation has one in evaluation alone."""
         model = build(config)
-        for epoch in (1, 10**6) if isinstance(model, FollowsEpochs) else (1,):  # the first and the last phase
+        phases = (1, 10**6) if isinstance(model, FollowsEpochs) else (1,)  # the first and the last
+        for epoch, training in itertools.product(phases, (True, False)):
             if isinstance(model, FollowsEpochs):
                 model.on_epoch(epoch)
+            model.train(training)
             torch.nn.functional.cross_entropy(logits(model, data), data.y).backward()
         for name, parameter in model.named_parameters():
             assert parameter.grad is not None, name

@@ -249,6 +249,8 @@ def test_wrong_settings(settings: dict[str, object], message: str) -> None:
 
 def test_an_unsolvable_system_says_so() -> None:
     layer = GlobalHomophily(2, gamma=0.0)
-    H = torch.full((10, 2), torch.nan)
-    with pytest.raises(TrainingError, match=r"beta1 \+ beta2 = 2 is lost .* Raise beta1 or beta2"):
-        layer(H, H, torch.zeros(2, 0, dtype=torch.long))
+    wanted = {1e20: r"beta1 \+ beta2 = 2 is lost .* Raise beta1 or beta2", torch.nan: "embeddings that are not finite"}
+    for value, message in wanted.items():
+        H = torch.full((10, 2), value)
+        with pytest.raises(TrainingError, match=message):
+            layer(H, H, torch.zeros(2, 0, dtype=torch.long))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,8 +15,9 @@ from torch_geometric.data import Data
 
 from glognn.errors import InputError, TrainingError
 from glognn.models.configs import MODELS
+from glognn.native.library import find_library
 from glognn.training.callbacks import Callback
-from glognn.training.checkpoint import Checkpoint, load_tensors
+from glognn.training.checkpoint import Checkpoint, load_tensors, save_tensors
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
 from glognn.training.history import TrainingResult
@@ -122,3 +128,113 @@ def test_a_damaged_snapshot_says_so(data: Data, tmp_path: Path) -> None:
     (tmp_path / "c").write_bytes(b"not a checkpoint")
     with pytest.raises(InputError, match="not a readable safetensors file"):
         run("glognn", data, TrainingConfig(), Checkpoint(tmp_path / "c", interval=0, identity="x"))
+
+
+ENGINES = {"glognn": "native", "mlp": "eager", "gcn": "stacked"}
+"""A model for each engine whose snapshots are tried."""
+
+
+@pytest.fixture(params=ENGINES)
+def interrupted(request: pytest.FixtureRequest, data: Data, tmp_path: Path) -> tuple[str, TrainingConfig, Checkpoint]:
+    name = request.param
+    if ENGINES[name] == "native" and find_library() is None:
+        pytest.skip("the compiled core is not on this machine")
+    config = TrainingConfig(epochs=8, engine=ENGINES[name], threads=1)
+    checkpoint = Checkpoint(tmp_path / "latest.safetensors", interval=0, identity="x")
+    with pytest.raises(Interrupted):
+        run(name, data, config, checkpoint, 5)
+    return name, config, checkpoint
+
+
+def is_refused(interrupted: tuple[str, TrainingConfig, Checkpoint], data: Data) -> None:
+    name, config, checkpoint = interrupted
+    wanted = r"checkpoint '.*latest\.safetensors' is damaged \(.*\): delete it, and the run starts again"
+    with pytest.raises(InputError, match=wanted) as raised:
+        run(name, data, config, checkpoint)
+    assert "\n" not in str(raised.value)
+
+
+def test_tensors_of_a_snapshot_that_do_not_fit(interrupted, data: Data) -> None:
+    """Each of them absent, of another shape (also one that would be spread over the right one) or of another type."""
+    path = interrupted[2].path
+    whole, values = load_tensors(path)
+    for name, tensor in whole.items():
+        others = {key: each for key, each in whole.items() if key != name}
+        shape = (1,) * max(tensor.dim(), 1) if tensor.numel() > 1 else (3,)
+        forged = {"of another shape": torch.ones(shape, dtype=tensor.dtype), "of another type": tensor.half()}
+        if name in ("random", "streams"):
+            forged = {"of another shape": tensor[:, :2]}
+        for each in forged.values():
+            save_tensors(path, others | {name: each}, values)
+            is_refused(interrupted, data)
+        save_tensors(path, others, values)
+        is_refused(interrupted, data)
+    save_tensors(path, whole | {"weights/more": torch.ones(2)}, values)
+    is_refused(interrupted, data)
+    save_tensors(path, whole, values)
+    run(*interrupted[:1], data, *interrupted[1:])
+
+
+FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no engine": lambda values: values.pop("engine"),
+    "a number as engine": lambda values: values.update(engine=3),
+    "nobody goes on": lambda values: values.update(alive=[]),
+    "a stranger goes on": lambda values: values.update(alive=[7], inside=[7]),
+    "one goes on twice": lambda values: values.update(inside=[0, 0]),
+    "text as members": lambda values: values.update(alive="0"),
+    "no members": lambda values: values.pop("inside"),
+    "no history": lambda values: values.update(histories=[]),
+    "histories of nothing": lambda values: values.update(histories=[{}]),
+    "a curve without scores": lambda values: values["histories"][0].update(curve=[{"epoch": 1}]),
+    "a curve of text": lambda values: values["histories"][0]["curve"][0].update(val_loss="x"),
+    "no best epoch": lambda values: values["histories"][0].update(best={}),
+    "a strange best epoch": lambda values: values["histories"][0]["best"].update(more=1),
+}
+
+
+@pytest.mark.parametrize("interrupted", ["mlp"], indirect=True)
+@pytest.mark.parametrize("case", FORGED)
+def test_values_of_a_snapshot_that_do_not_fit(case: str, interrupted, data: Data) -> None:
+    tensors, values = load_tensors(interrupted[2].path)
+    FORGED[case](values)
+    save_tensors(interrupted[2].path, tensors, values)
+    is_refused(interrupted, data)
+
+
+def header(content: object, rest: bytes = b"") -> bytes:
+    text = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return struct.pack("<Q", len(text)) + text + rest
+
+
+HUGE = {"dtype": "F32", "shape": [2**20, 2**20], "data_offsets": [0, 2**42]}
+BROKEN: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "half": lambda whole: whole[: len(whole) // 2],
+    "a byte less": lambda whole: whole[:-1],
+    "a flipped bit": lambda whole: whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:],
+    "a header without end": lambda whole: struct.pack("<Q", 2**60) + whole[8:],
+    "a header that is no JSON": lambda whole: header(b"{" * 40),
+    "a header of another form": lambda whole: header([1, 2]),
+    "huge shapes": lambda whole: header({"a": HUGE}, b"1234"),
+    "huge shapes over few bytes": lambda whole: header({"a": HUGE | {"data_offsets": [0, 4]}}, b"1234"),
+    "values that are no JSON": lambda whole: header({"__metadata__": {"glognn": "{"}}),
+    "values that are no table": lambda whole: header({"__metadata__": {"glognn": "[]"}}),
+    "values too deep": lambda whole: header({"__metadata__": {"glognn": "[" * 100_000}}),
+}
+
+
+@pytest.mark.parametrize("interrupted", ["mlp"], indirect=True)
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_file_of_a_snapshot(case: str, interrupted, data: Data) -> None:
+    path = interrupted[2].path
+    path.write_bytes(BROKEN[case](path.read_bytes()))
+    is_refused(interrupted, data)
+
+
+@pytest.mark.parametrize("interrupted", ["mlp"], indirect=True)
+def test_a_snapshot_of_an_engine_that_there_is_not(interrupted, data: Data) -> None:
+    name, config, checkpoint = interrupted
+    tensors, values = load_tensors(checkpoint.path)
+    save_tensors(checkpoint.path, tensors, values | {"engine": "steam"})
+    with pytest.raises(InputError, match="begun by the engine 'steam', which does not take it now: there is no such"):
+        run(name, data, replace(config, engine="auto"), checkpoint)

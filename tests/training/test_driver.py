@@ -16,6 +16,7 @@ from glognn.graph.graph import Graph
 from glognn.metrics import METRICS
 from glognn.models.glognn import GloGNN
 from glognn.models.mlp import MLP
+from glognn.native.library import why_not
 from glognn.training.callbacks import Callback
 from glognn.training.config import METRIC_NAMES, TrainingConfig
 from glognn.training.driver import train
@@ -49,6 +50,37 @@ def test_the_same_seed_gives_the_same_bits(data: Data, optimizer: str, dtype: st
     assert same(outcomes[0], outcomes[1])
     assert not same(outcomes[0], outcomes[2])
     assert outcomes[0][0].dtype == getattr(torch, dtype)
+
+
+@pytest.mark.parametrize("engine", ["native", "eager", "stacked"])
+def test_numbers_too_large_before_the_first_step_are_not_blamed_on_the_learning_rate(engine: str) -> None:
+    if engine == "native" and why_not():
+        pytest.skip(why_not())
+    model = build(normalization="none", num_hops=64, beta1=0.25, beta2=3e5)  # A^64 does not fit float32
+    with pytest.raises(TrainingError) as caught:
+        train(model, make_data(), config=TrainingConfig(epochs=3, engine=engine))
+    assert "Training stopped in epoch 1. " in str(caught.value)
+    assert "The loss was nan before the first step, so the learning rate is not the cause" in str(caught.value)
+    assert "(alpha 0.5, beta1 0.25, beta2 300000, gamma 0.5)" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["beta1", "beta2"])
+def test_weights_of_the_objective_that_float32_cannot_hold_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match=rf"'{name}' parameter of GloGNN must be .* in the range \[0\.0, 1e\+20\]"):
+        build(**{name: 1e39})
+    build(**{name: 1e20})
+
+
+@pytest.mark.parametrize("engine", ["native", "eager"])
+def test_the_largest_weights_of_the_objective_are_computed_with(engine: str) -> None:
+    """What is divided by beta1 + beta2 and multiplied with beta2 is not lost on the way."""
+    if engine == "native" and why_not():
+        pytest.skip(why_not())
+    losses = []
+    for beta2 in (2.0**40, 2.0**66):
+        result = train(build(beta2=beta2), make_data(), config=TrainingConfig(epochs=10, engine=engine))
+        losses.append([row["train_loss"] for row in result.curve])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
 
 
 def test_the_callers_random_state_and_threads_are_left_alone(data: Data) -> None:

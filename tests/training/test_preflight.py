@@ -24,7 +24,17 @@ from glognn.training import preflight
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train, train_batch
-from glognn.training.preflight import Need, check_memory, free_memory, need_of, sizes_of
+from glognn.training.preflight import (
+    MARGIN,
+    Need,
+    check_memory,
+    free_memory,
+    members_at_once,
+    need_of,
+    resident_bytes,
+    resident_now,
+    sizes_of,
+)
 from tests.conftest import make_data
 
 CONFIG = TrainingConfig(epochs=12, early_stopping="none", threads=1)
@@ -70,17 +80,48 @@ def test_too_large_is_refused_with_the_numbers(machine: Path, data: Data, monkey
     with pytest.raises(
         TooLargeError,
         match=r"MLP does not fit: training takes about 44\.\d GiB \(weights with gradients and moments 8\.\d GiB, "
-        r"activations 3\d\.\d GiB, graph and features .* MiB\), and 8\.0 GiB are free on this machine\. "
-        r"Lower hidden_channels \(now 40000000\) or num_layers \(now 2\), or use another device\. GLOGNN_MEMORY",
+        r"activations 3\d\.\d GiB, graph and features .* MiB\), and 8\.0 GiB are free on this machine, 4\.4 GiB of "
+        r"them as a margin\. Lower hidden_channels \(now 40000000\) or num_layers \(now 2\), or use another device\. "
+        r"GLOGNN_MEMORY",
     ):
         check_memory(wide, graph, CONFIG)
     with pytest.raises(TooLargeError, match="MLP, 500 at a time, does not fit: .* train fewer at a time"):
         check_memory(MLPConfig(hidden_channels=100_000), graph, CONFIG, 500)
     monkeypatch.setattr(preflight, "_share", preflight._Share(GIB, 8))
-    with pytest.raises(TooLargeError, match=r"1\.0 GiB are free for each of 8 workers\. .* use fewer workers"):
+    with pytest.raises(TooLargeError, match=r"1\.0 GiB are free for each of 8 workers, .* use fewer workers"):
         check_memory(MLPConfig(hidden_channels=2_000_000), graph, CONFIG)
     monkeypatch.setenv("GLOGNN_MEMORY_CHECK", "0")
     check_memory(wide, graph, CONFIG)
+
+
+def test_a_margin_of_what_the_process_will_hold_stays_free(machine: Path) -> None:
+    graph, config = Graph.from_data(make_data(3000, 24, 3, 12000)), GCNConfig(hidden_channels=512)
+    added = resident_bytes(need_of(config, graph, CONFIG), graph, 1)
+    assert resident_now() == 0  # nothing there to be read
+    write(machine / "proc/self/status", "VmHWM: 4 kB\nVmRSS:\t  400000 kB")
+    held = resident_now()
+    assert held == 400_000 * 1024
+    enough = added + MARGIN * (held + added)
+    for free, fits in ((0.99 * enough, False), (1.01 * enough, True)):
+        write(machine / "proc/meminfo", f"MemAvailable: {int(free / 1024)} kB")
+        if fits:
+            check_memory(config, graph, CONFIG)
+        else:
+            with pytest.raises(TooLargeError, match=r"are free on this machine, .* MiB of them as a margin\."):
+                check_memory(config, graph, CONFIG)
+
+
+@pytest.mark.parametrize("free", [100, 200, 400])
+def test_a_batch_leaves_the_margin_too(machine: Path, free: int) -> None:
+    """As many as may train at once are not refused, and one more would be."""
+    graph, config = Graph.from_data(make_data(3000, 24, 3, 12000)), GCNConfig(hidden_channels=256)
+    write(machine / "proc/self/status", "VmRSS: 400000 kB")
+    write(machine / "proc/meminfo", f"MemAvailable: {free * 2**10} kB")
+    most = members_at_once(config, graph, CONFIG)
+    assert most > 1
+    check_memory(config, graph, CONFIG, most)
+    with pytest.raises(TooLargeError, match="at a time, does not fit"):
+        check_memory(config, graph, CONFIG, most + 1)
 
 
 @pytest.mark.skipif(find_library() is None, reason="the native core is not built")
@@ -91,8 +132,9 @@ def test_the_engine_that_trains_decides_what_is_needed(machine: Path, monkeypatc
     by_core = need_of(config, graph, CONFIG)
     monkeypatch.setenv("GLOGNN_NATIVE", "0")
     by_torch = need_of(config, graph, CONFIG)
-    assert by_torch.training < by_core.training
-    write(machine / "proc/meminfo", f"MemAvailable: {(by_torch.training + by_core.training) // 2 // 1024} kB")
+    sizes = [resident_bytes(need, graph, 1) for need in (by_torch, by_core)]
+    assert 1.1 * sizes[0] < sizes[1]
+    write(machine / "proc/meminfo", f"MemAvailable: {int(1.1 * sizes[0]) // 1024 + 1} kB")
     check_memory(config, graph, CONFIG)
     monkeypatch.delenv("GLOGNN_NATIVE")
     with pytest.raises(TooLargeError, match="GloGNN does not fit: preparing the graph takes about 73.2 MiB"):

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune
+from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune, verify
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
@@ -37,6 +37,7 @@ _COMMANDS = {
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,
+    "verify": verify,
     "datasets": datasets,
     "models": models,
     "bench": bench,
@@ -110,6 +111,13 @@ def _keep(error: Exception) -> str:
     return f"'{file.name}' says where, and so does {_DEBUG}"
 
 
+class _Visible(logging.Formatter):
+    """Names of files and addresses in it are no commands to the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
 def _speak_plainly() -> None:
     """What concerns data goes to the terminal as one line, without the place in the code it comes from."""
     usual = warnings.showwarning
@@ -122,7 +130,7 @@ def _speak_plainly() -> None:
 
     warnings.showwarning = show
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.setFormatter(_Visible("%(message)s"))
     logger = logging.getLogger("glognn.data")
     logger.handlers = [handler]
     logger.setLevel(logging.INFO)

@@ -39,6 +39,14 @@ def command(
     nodes: Nodes = None,
     edges: EdgeTable = None,
     unknown_edges: UnknownEdges = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="For a .csv or .tsv that a spreadsheet opens: an apostrophe before ids, classes and headings that it "
+            "would run as a formula ('=cmd()'). [dim]Default: every id exactly as it was given.[/dim]",
+        ),
+    ] = False,
     model: MODEL = None,
     split: SPLIT = None,
     data_mirror: MIRROR = None,
@@ -46,7 +54,8 @@ def command(
     """Predict the classes of nodes: id, prediction, a probability for each class, margin.
 
     The margin is the distance between the two largest probabilities: small ones are close calls. Nodes of a dataset
-    are named by their numbers, nodes of your tables by their ids.
+    are named by their numbers, nodes of your tables by their ids. An id is its text exactly as it is written, here and
+    in every table: 7, 007 and 7.0 are three ids.
 
     With --nodes (and --edges) the nodes of these tables, which were not in the graph, are predicted without training
     again; columns are read as in training, and edges may lead to known ids and to each other.
@@ -60,13 +69,24 @@ def command(
       glognn predict runs/fraud --nodes new.csv --edges new_edges.csv --out new-predicted.csv
 
       glognn predict runs/first --model mlp --split 1 --out mlp.tsv.gz
+
+      glognn predict runs/fraud --spreadsheet --out for-excel.csv
     """
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import find_nodes
-    from glognn.data.tables import check_header, column_names, find_column, read_table, table_format, write_table
+    from glognn.data.tables import (
+        check_header,
+        column_names,
+        find_column,
+        for_spreadsheets,
+        read_table,
+        table_format,
+        write_table,
+    )
     from glognn.experiments.saved import open_saved
 
-    table_format(out)
+    if table_format(out)[0] not in ("csv", "tsv") and spreadsheet:
+        raise InputError(f"--spreadsheet is for .csv and .tsv, also .gz. Got --out {out}: leave it out.")
     if nodes is None and (edges is not None or unknown_edges is not None):
         raise InputError("--edges and --unknown-edges are about new nodes. Give their table with --nodes FILE.")
     if nodes is not None and ids is not None:
@@ -89,11 +109,11 @@ def command(
         names = column_names(ids)
         column = find_column(ids, names, found.id_column if found.id_column in names else None, 0, "--ids")
         check_header(ids, [column], found.ids)
-        listed = read_table(ids, [column], text=[column])[column]
+        listed = read_table(ids, [column], ids=[column])[column]
         wanted = find_nodes(listed, found.ids, f"column '{column}' of '{ids}'")
     table = found.table(wanted)
     try:
-        write_table(table, out)
+        write_table(for_spreadsheets(table) if spreadsheet else table, out)
     except OSError as error:
         raise InputError(str(error)) from None
     console.out(f"{table.num_rows:,} predictions: {out}")

@@ -37,8 +37,17 @@ UnknownEdges = Annotated[
 def _flags(
     nodes: Nodes = None,
     edges: EdgeTable = None,
-    id: Annotated[str | None, _option("--id", help="Column of node ids. [dim]Default: the first.[/dim]")] = None,
-    label: Annotated[str | None, _option("--label", help="Column of classes; empty ones are to be predicted.")] = None,
+    id: Annotated[
+        str | None,
+        _option(
+            "--id",
+            help="Column of node ids, which count as written: 7 is not 007 or 7.0. [dim]Default: the first.[/dim]",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        _option("--label", help="Column of classes, which count as written; empty ones are to be predicted."),
+    ] = None,
     source: Annotated[
         str | None, _option("--source", help="Column of the edges' first ends. [dim]Default: the first.[/dim]")
     ] = None,

@@ -1,7 +1,8 @@
 """Classes, which come back as they went in: text, whole numbers, fractions or booleans.
 
-:class:`Classes` are those of a column of a table. The functions below are for labels given in Python, of which -1,
-``None``, nan and an empty text are unknown ones.
+Labels in text files are text as it is written ('01' is not '1', nor '1.0'), or whole numbers where all of them are
+written as those are. :class:`Classes` are those of a column of a table. The functions below are for labels given in
+Python, of which -1, ``None``, nan and an empty text are unknown ones.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import IntArray, Values, name_some, plain
+from glognn.data.tables import IntArray, Values, distinct, is_dates, name_some, plain
 from glognn.errors import InputError
 
 Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
 _MOST_FRACTIONS = 100
 _KINDS = {"U": "text", "O": "text", "i": "integer", "u": "integer", "f": "real", "b": "boolean"}
-_DTYPES = {"text": np.str_, "integer": np.int64, "real": np.float64, "boolean": np.bool_}
+_SIGNED = 2**63
+_PYTHON = (
+    (str, "text"),
+    (bool | np.bool_, "truth values"),
+    (int | np.integer, "whole numbers"),
+    (float | np.floating, "fractions"),
+)
 
 
 @dataclass(frozen=True)
@@ -34,18 +41,19 @@ class Classes:
     def learn(cls, column: Values, place: str) -> Self:
         """The different values of a column, sorted; missing and empty ones mean that the class is not known."""
         import pyarrow as pa
-        from pyarrow import compute as pc
 
         column = plain(column)
         kind = _kind(column.type)
         if kind is None:
             raise InputError(f"The labels in {place} must be words, numbers or booleans. Got {column.type} instead.")
-        found = pc.unique(_present(column.cast(_types()[kind])).drop_null())
+        found = distinct(_present(column.cast(pa.string()) if kind == "text" else column).drop_null())
         if len(found) < 2:
             got = f"only {found[0].as_py()!r}" if len(found) else "no label at all"
             raise InputError(f"The labels in {place} must be of at least 2 classes. Got {got} instead.")
+        if kind == "text" and is_dates(found):
+            raise InputError(f"The labels in {place} must be words, numbers or booleans. Got dates instead.")
         names = tuple(sorted(found.to_pylist()))
-        if kind == "real" and len(names) > _MOST_FRACTIONS and any(name != round(name) for name in names):
+        if len(names) > _MOST_FRACTIONS and _fractions(names):
             raise InputError(
                 f"The labels in {place} must be classes. Got {len(names):,} different fractions instead, such as "
                 f"{name_some(pa.array(names))}: put them into groups first."
@@ -58,7 +66,8 @@ class Classes:
         return cls(tuple(values.tolist()), _KINDS[values.dtype.kind])
 
     def array(self) -> Array:
-        return np.array(self.names, dtype=_DTYPES[self.kind])
+        found = np.array(self.names)
+        return found if found.tolist() == list(self.names) else np.array(self.names, dtype=object)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -68,14 +77,16 @@ class Classes:
         import pyarrow as pa
         from pyarrow import compute as pc
 
-        column = plain(column)
+        column, names = plain(column), self.column(np.arange(len(self)))
         try:
             if self.kind == "boolean" and not pa.types.is_boolean(column.type):
                 column = column.cast(pa.string())
-            values = _present(column.cast(_types()[self.kind]))
+            if self.kind == "integer" and pa.types.is_string(column.type):
+                names = names.cast(pa.string())  # '01' is not 1
+            values = _present(column.cast(names.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InputError(f"The labels in {place} must be {self.describe()}. Got {column.type} instead.") from None
-        found = pc.index_in(values, value_set=self.column(np.arange(len(self))))
+        found = pc.index_in(values, value_set=names)
         unknown = values.filter(pc.and_(pc.is_null(found), pc.is_valid(values)))
         if len(unknown):
             raise InputError(
@@ -93,7 +104,9 @@ class Classes:
         """Classes by number as a column of a table."""
         import pyarrow as pa
 
-        return pa.array(self.names, _types()[self.kind]).take(pa.array(numbers))
+        whole = pa.int64() if self.kind != "integer" or max(self.names) < _SIGNED else pa.uint64()
+        types = {"text": pa.string(), "integer": whole, "real": pa.float64(), "boolean": pa.bool_()}
+        return pa.array(self.names, types[self.kind]).take(pa.array(numbers))
 
     def as_dict(self) -> dict[str, Any]:
         return {"names": list(self.names), "kind": self.kind}
@@ -101,12 +114,6 @@ class Classes:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         return cls(tuple(content["names"]), content["kind"])
-
-
-def _types() -> dict[str, Any]:
-    import pyarrow as pa
-
-    return {"text": pa.string(), "integer": pa.int64(), "real": pa.float64(), "boolean": pa.bool_()}
 
 
 def _kind(found: Any) -> str | None:
@@ -119,6 +126,15 @@ def _kind(found: Any) -> str | None:
     if pa.types.is_floating(found):
         return "real"
     return "boolean" if pa.types.is_boolean(found) else None
+
+
+def _fractions(names: tuple[Any, ...]) -> bool:
+    """Whether all are numbers, or text of numbers, and some of them no whole ones."""
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return False
+    return not all(number.is_integer() for number in numbers)
 
 
 def _present(values: Values) -> Values:
@@ -138,13 +154,25 @@ def label_array(y: Any) -> Array:
     if y is None:
         raise InputError("GloGNNClassifier requires y to be passed, but the target y is None.")
     y = y.detach().cpu().numpy() if hasattr(y, "detach") else y
+    if hasattr(y, "to_list") and not isinstance(y.dtype, np.dtype):  # whole numbers beside missing ones
+        y = np.array(y.to_list(), dtype=object)
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    if isinstance(y, list) and len({isinstance(value, str) for value in y}) > 1:  # NumPy would make all of it text
+    if isinstance(y, list | tuple) and not _is_kept(y):
         y = np.array(y, dtype=object)
     values: Array = column_or_1d(y, warn=True)
-    if values.dtype.kind == "f" and np.isinf(values).any():
+    numbers = values[[isinstance(value, float) for value in values]].astype(float) if values.dtype == object else values
+    if numbers.dtype.kind == "f" and np.isinf(numbers).any():
         raise InputError(f"Input y contains infinity or a value too large for {values.dtype!r}.")
     return values
+
+
+def _is_kept(labels: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether labels stay what they are in an array of the type that NumPy chooses, in which two of them may be one."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) > 1 or not kinds <= {int, str}:
+        return len(kinds) <= 1
+    found = np.array(labels)
+    return found.dtype.kind in "iuU" and found.tolist() == list(labels)
 
 
 def missing(values: Array) -> BoolArray:
@@ -161,19 +189,34 @@ def missing(values: Array) -> BoolArray:
 
 
 def find_classes(values: Array) -> Array:
-    """The classes among labels, sorted; text stays text, numbers in a list of objects become numbers."""
+    """The classes among labels, sorted; text stays text, numbers in a list of objects become numbers of one type."""
     from sklearn.utils.multiclass import check_classification_targets
 
     present = values[~missing(values)]
-    if present.dtype == object:
-        texts = sum(isinstance(value, str) for value in present)
-        if 0 < texts < present.size:
-            raise InputError("y must hold labels of one kind, text or numbers. Got both instead.")
-        present = present if texts else np.array(present.tolist())
+    present = _one_type(present) if present.dtype == object else present
     if present.size:
         check_classification_targets(present)
     classes: Array = np.unique(present)
     return classes
+
+
+def _one_type(labels: Array) -> Array:
+    """Labels of any types as one, each of them as it was."""
+    values = labels.tolist()
+    kinds = {next((name for kind, name in _PYTHON if isinstance(value, kind)), "other") for value in values}
+    if len(kinds) > 1 and kinds != {"whole numbers", "fractions"}:
+        raise InputError(f"y must hold labels of one kind. Got {' and '.join(sorted(kinds))} instead.")
+    if kinds == {"text"}:
+        return labels
+    found: Array = np.array(values)
+    whole = kinds == {"whole numbers"}
+    exact = found.dtype.kind in ("iu" if whole else "f") and found.tolist() == values
+    if (whole or "fractions" in kinds) and not exact:
+        largest = max(values, key=abs)
+        raise InputError(
+            f"y must hold numbers that one type of NumPy can hold. Got {largest!r} beside others: give them as text."
+        )
+    return found
 
 
 def encode(values: Array, classes: Array) -> IntArray:

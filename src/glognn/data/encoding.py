@@ -14,14 +14,14 @@ zeros everywhere: a column that was empty in training would have weights that no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import Table, Values, plain
+from glognn.data.tables import Table, Values, is_dates, plain, positions
 from glognn.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,6 +29,7 @@ RARE_SHARE = 0.01
 _TEXT_LENGTH = 50
 _FEW = 20
 _DAY = 86_400e6
+_SMALLEST_STD = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,7 @@ class Column:
             from pyarrow import compute as pc
 
             texts = _texts(column)
-            found = pc.fill_null(pc.index_in(texts, value_set=pa.array(self.values, pa.string())), -1).to_numpy()
+            found = positions(texts, pa.array(self.values, pa.string()))
             absent = pc.is_null(texts).to_numpy()
             encoded[np.flatnonzero(found >= 0), found[found >= 0]] = 1
             if self.other:
@@ -94,7 +95,13 @@ class Encoding:
 
     @classmethod
     def learn(
-        cls, table: Table, names: Sequence[str], place: str, *, categories: Sequence[str] = (), rare: float = RARE_SHARE
+        cls,
+        table: Table,
+        names: Sequence[str],
+        place: str,
+        *,
+        categories: Collection[str] = (),
+        rare: float = RARE_SHARE,
     ) -> Self:
         """Decide on each named column; free text, which would be noise as categories, is refused.
 
@@ -108,6 +115,7 @@ class Encoding:
         if not 0 <= rare < 1:
             raise InputError(f"--rare-share must be a number in the range [0.0, 1.0). Got {rare} instead.")
         columns, dropped, texts = [], {}, {}
+        categories = set(categories)
         for name in names:
             values = plain(table[name])
             kind = "category" if name in categories else _kind(values, f"column '{name}' of '{place}'")
@@ -125,16 +133,17 @@ class Encoding:
             else:
                 numbers = _numbers(values, kind, f"column '{name}' of '{place}'")
                 present = numbers[~np.isnan(numbers)]
-                if len(present) == len(numbers) and present.min() == present.max():
+                low, high = float(present.min()), float(present.max())
+                if len(present) == len(numbers) and low == high:
                     dropped[name] = "always the same value"
                     continue
-                with np.errstate(over="ignore", invalid="ignore"):
-                    spread = float(present.std())
-                if not np.isfinite(spread):
-                    raise InputError(f"Column '{name}' of '{place}' must hold smaller numbers. Got {present.max()}.")
+                mean, spread = _mean_and_spread(present)
+                if low < high and (spread < _SMALLEST_STD or np.isinf(high - low)):
+                    wanted = "larger" if spread < 1 else "smaller"
+                    raise InputError(f"Column '{name}' of '{place}' must hold {wanted} numbers. Got {high}.")
                 std = 1.0 if kind == "boolean" or not spread > 0 else spread
                 missing = len(present) < len(numbers)
-                columns.append(Column(name=name, kind=kind, mean=float(present.mean()), std=std, missing=missing))
+                columns.append(Column(name=name, kind=kind, mean=mean, std=std, missing=missing))
         if texts:
             name, reason = next(iter(texts.items()))
             every = ",".join(texts)
@@ -155,8 +164,9 @@ class Encoding:
 
     def encode(self, table: Table, place: str) -> npt.NDArray[np.float32]:
         """The features of a table's rows, rows x features."""
+        names = set(table.column_names)
         for column in self.columns:
-            if column.name not in table.column_names:
+            if column.name not in names:
                 raise InputError(f"'{place}' must have the column '{column.name}', as the table of training had.")
         encoded = np.empty((table.num_rows, self.num_features), dtype=np.float32)
         start = 0
@@ -176,6 +186,14 @@ class Encoding:
         return cls(tuple(columns), content["dropped"])
 
 
+def _mean_and_spread(numbers: FloatArray) -> tuple[float, float]:
+    """Mean and standard deviation, of numbers of any size: they are divided by a power of two, which is exact, before
+    they are squared."""
+    unit = 2.0 ** (int(np.frexp(np.abs(numbers).max())[1]) - 1)
+    scaled = numbers / unit
+    return float(scaled.mean() * unit), float(scaled.std() * unit)
+
+
 def _kind(column: Values, place: str) -> str:
     import pyarrow as pa
 
@@ -189,11 +207,7 @@ def _kind(column: Values, place: str) -> str:
     if pa.types.is_null(found):
         return "category"
     if pa.types.is_string(found):
-        try:
-            column.cast(pa.timestamp("us"))
-        except pa.ArrowInvalid:
-            return "category"
-        return "date"
+        return "date" if is_dates(column) else "category"
     name = place.split("'")[1]
     raise InputError(f"{place} must hold numbers, dates, booleans or words. Got {found}: use --drop-columns {name}.")
 
@@ -208,10 +222,10 @@ def _texts(column: Values) -> Values:
 
 
 def _counts(column: Values) -> dict[str, int]:
-    from pyarrow import compute as pc
-
     texts = _texts(column).drop_null()
-    return {each["values"]: each["counts"] for each in pc.value_counts(texts).to_pylist()}
+    counts = np.bincount(positions(texts, texts))
+    first = np.flatnonzero(counts)
+    return dict(zip(texts.take(first).to_pylist(), counts[first].tolist(), strict=True))
 
 
 def _learn_category(name: str, column: Values, rare: float) -> Column | str:

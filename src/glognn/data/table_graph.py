@@ -24,6 +24,7 @@ from glognn.data.tables import (
     Values,
     check_header,
     column_names,
+    distinct,
     find_column,
     name_some,
     plain,
@@ -31,6 +32,7 @@ from glognn.data.tables import (
     read_edges,
     read_ids,
     read_table,
+    spelling,
     unique_ids,
     write_table,
 )
@@ -124,6 +126,8 @@ class KeptTables:
     @classmethod
     def load(cls, folder: Path) -> KeptTables:
         """What :meth:`save` wrote."""
+        import pyarrow as pa
+
         try:
             found = read_record(folder / TABLES, {"schema_version": object})["schema_version"]
             if found != SCHEMA_VERSION:
@@ -131,8 +135,13 @@ class KeptTables:
                     f"schema_version of '{folder / TABLES}' must be {SCHEMA_VERSION}. Got {found!r} instead."
                 )
             content = read_record(folder / TABLES, _KEPT)
+            ids = read_table(folder / NODES)[content["id"]].combine_chunks()
+            if not (
+                pa.types.is_integer(ids.type) or pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)
+            ):
+                raise InputError(f"'{folder / NODES}' is damaged: ids must be numbers or texts, not {ids.type}.")
             return cls(
-                ids=read_table(folder / NODES)[content["id"]].combine_chunks(),
+                ids=ids,
                 id_column=content["id"],
                 label_column=content["label"],
                 edge_columns=content["edges"],
@@ -157,7 +166,7 @@ class KeptTables:
 
         names = column_names(nodes)
         column = find_column(nodes, names, self.id_column, 0, "the id column of training")
-        table = read_table(nodes, text=[column, *self.encoding.text_columns])
+        table = read_table(nodes, ids=[column], text=self.encoding.text_columns)
         ids = unique_ids(table[column], f"column '{column}' of '{nodes}'")
         known = positions(ids, self.ids) >= 0
         if known.any():
@@ -199,7 +208,10 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     apart = {id_column, label, *dropped}
     if options.split_column is not None:
         apart.add(find_column(nodes, names, options.split_column, 0, "--split-column"))
-    table = read_table(nodes, [name for name in names if name not in dropped], text=[id_column, *categories])
+    left_out = set(dropped)
+    table = read_table(
+        nodes, [name for name in names if name not in left_out], ids=[id_column], text=[label, *categories]
+    )
     ids = unique_ids(table[id_column], f"column '{id_column}' of '{nodes}'")
     place = f"column '{label}' of '{nodes}'"
     classes = Classes.learn(table[label], place)
@@ -226,10 +238,10 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
 
 def _named(given: Sequence[str], names: Sequence[str], path: Path, option: str) -> list[str]:
     """Columns named one by one or with commas between them."""
-    found = []
+    found, known = [], set(names)
     for text in given:
-        for name in [text] if text in names else text.split(","):
-            if name.strip() not in names:
+        for name in [text] if text in known else text.split(","):
+            if name.strip() not in known:
                 raise InputError(f"'{path}' has no column '{name.strip()}' ({option}).{suggest(name.strip(), names)}")
             found.append(name.strip())
     return found
@@ -286,8 +298,7 @@ def _facts(
 
 def read_labels(tables_ids: Values, classes: Classes, path: Path, id: str, label: str) -> tuple[IntArray, IntArray]:
     """Places of nodes and their classes from a table of truth; rows without a label are left out."""
-    text = [id, label] if classes.kind == "text" else [id]
-    table = read_table(path, [id, label], text=text)
+    table = read_table(path, [id, label], ids=[id], text=[label])
     check_header(path, [id], tables_ids)
     found = find_nodes(table[id], tables_ids, f"column '{id}' of '{path}'")
     y = classes.numbers(table[label], f"column '{label}' of '{path}'")
@@ -305,8 +316,9 @@ def find_nodes(column: Values, ids: Values, place: str) -> IntArray:
     values = read_ids(column, place)
     found = positions(values, ids)
     if (found < 0).any():
-        strange = values.filter(pa.array(found < 0)).unique()
+        strange = distinct(values.filter(pa.array(found < 0)).cast(pa.string()))
         raise InputError(
             f"The ids in {place} must be nodes of the graph. Got {len(strange):,} others: {name_some(strange)}."
+            f"{spelling(strange, ids)}"
         )
     return found

@@ -3,7 +3,8 @@
 Runs that differ in seed and split alone share a batch. While it is under way, ``together/<name>.json`` beside them
 lists its members and ``together/<name>.safetensors`` is its checkpoint; a run that is a batch by itself has its
 checkpoint in its own folder. What was interrupted goes on with the same members, and so with the same bits, however the
-command that goes on with it would have batched them.
+command that goes on with it would have batched them; only where they do not fit the memory any more is it halved, from
+its checkpoint, and each member still ends as it would alone, to rounding.
 """
 
 from __future__ import annotations
@@ -46,6 +47,13 @@ class Batch:
     def checkpoint(self) -> Path:
         return self.jobs[0].folder / CHECKPOINT if len(self.jobs) == 1 else self.listing.with_suffix(".safetensors")
 
+    @property
+    def begun(self) -> bool:
+        """Whether it must go on as it is, to end with the same bits: from its checkpoint, or from the beginning where
+        it was interrupted when all of it had been trained and some of it was done.
+        """
+        return self.checkpoint.exists() or (self.listing.exists() and any(job.done for job in self.jobs))
+
     def begin(self) -> None:
         if len(self.jobs) > 1:
             write_json(self.listing, {"members": self.names})
@@ -55,11 +63,11 @@ class Batch:
         self.listing.unlink(missing_ok=True)
 
     def pending(self) -> Batch | None:
-        """What is left to do: the whole batch where it can go on from a checkpoint, else the runs not done."""
+        """What is left to do: the whole batch where it was begun, else the runs not done."""
         left = tuple(job for job in self.jobs if not job.done)
         if not left:
             return None
-        return self if self.checkpoint.exists() else Batch(self.group, left)
+        return self if self.begun else Batch(self.group, left)
 
 
 def make_batches(
@@ -80,8 +88,13 @@ def make_batches(
     for place, members in groups.items():
         left = [job for job in members if not job.done]
         begun = _interrupted(place, members)
-        begun += [Batch(place, (job,)) for job in left if (job.folder / CHECKPOINT).exists()]
         taken = {job.folder for batch in begun for job in batch.jobs}
+        for alone in (Batch(place, (job,)) for job in members if (job.folder / CHECKPOINT).exists()):
+            if alone.jobs[0].done:
+                alone.end()
+            elif alone.jobs[0].folder not in taken:
+                begun.append(alone)
+                taken.add(alone.jobs[0].folder)
         fresh = [job for job in left if job.folder not in taken]
         share = -(-len(members) // max(1, -(-workers // len(groups))))
         size = min(MOST_MEMBERS, share) if together else 1
@@ -91,9 +104,12 @@ def make_batches(
 
 
 def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
-    """Batches of several of these runs that can go on from a checkpoint."""
+    """Batches of several of these runs that were begun and not ended.
+
+    The largest first: a batch that was about to be halved is there beside its halves, and is the one to go on with.
+    """
     by_name = {job.folder.relative_to(group).as_posix(): job for job in jobs}
-    found = []
+    found: list[Batch] = []
     for path in sorted((group / "together").glob("*.json")):
         try:
             names = read_record(path, {"members": [str]})["members"]
@@ -101,6 +117,15 @@ def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:
             continue
         if names and all(name in by_name for name in names):
             batch = Batch(group, tuple(by_name[name] for name in names))
-            if batch.checkpoint.exists() and not all(job.done for job in batch.jobs):
+            if all(job.done for job in batch.jobs):  # and it was killed before it could say so
+                batch.end()
+            elif batch.begun:
                 found.append(batch)
-    return found
+    taken: set[Path] = set()
+    whole = []
+    for batch in sorted(found, key=lambda batch: -len(batch.jobs)):
+        folders = {job.folder for job in batch.jobs}
+        if not folders & taken:
+            whole.append(batch)
+            taken |= folders
+    return whole

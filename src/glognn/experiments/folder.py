@@ -19,13 +19,15 @@ import torch
 
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
+from glognn.experiments.integrity import check_files
 from glognn.experiments.layout import CONFIG, MODEL
 from glognn.experiments.reports import Report, read_report
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
-from glognn.records import Form, misfit
+from glognn.records import Form, check_version, misfit
 from glognn.storage import locked, write_text
-from glognn.training.checkpoint import load_tensors, save_tensors
+from glognn.training.checkpoint import load_tensors, read_header, save_tensors
+from glognn.training.devices import DTYPES
 
 __all__ = ["Report", "check_free", "find_runs", "held", "load_model", "read_report", "save_model", "start_runs"]
 
@@ -55,15 +57,22 @@ def save_model(path: Path, model: NodeModel[Any]) -> None:
 def load_model(path: str | Path) -> NodeModel[Any]:
     """A trained model from a run folder, or from its ``model.safetensors``, in evaluation mode on the CPU.
 
-    The names and shapes of its tensors are compared with those that its settings ask for before a model is built, so
-    that a file takes no more memory than it holds.
+    The file must be the one that the run was finished with, as far as that is recorded beside it.
     """
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
-    tensors, values = load_tensors(file)
-    version = values.get("schema_version") if isinstance(values, dict) else None
-    if version != SCHEMA_VERSION:
-        raise InputError(f"schema_version of '{path}' must be {SCHEMA_VERSION}. Got {version!r} instead.")
+    check_files(file.parent, [file.name])
+    return read_model(file)
+
+
+def read_model(file: Path) -> NodeModel[Any]:
+    """What :func:`save_model` wrote.
+
+    The names and shapes of its tensors are compared with those that its settings ask for before a tensor is read or a
+    model is built, so that a file takes no more memory than it holds.
+    """
+    shapes, values = read_header(file)
+    check_version(file, values, SCHEMA_VERSION)
     if wrong := misfit(values, _SAVED):
         raise InputError(f"'{file}' is damaged: {wrong}.")
 
@@ -78,13 +87,18 @@ def load_model(path: str | Path) -> NodeModel[Any]:
     except Exception as error:  # torch has many words for sizes that cannot be
         reason = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"'{file}' is damaged: its settings make no model: {reason}.") from None
-    for name in sorted({*wanted, *tensors}):
-        found, asked = (tuple(each[name].shape) if name in each else None for each in (tensors, wanted))
+    for name in sorted({*wanted, *shapes}):
+        found, asked = shapes.get(name), tuple(wanted[name].shape) if name in wanted else None
         if found != asked:
             got, must = ("absent" if shape is None else f"of shape {shape}" for shape in (found, asked))
             raise InputError(f"'{file}' is damaged: the tensor '{name}' must be {must}. It is {got} instead.")
-    model = build()
-    model.to(next(tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()))
+    tensors, _ = load_tensors(file)
+    kinds = {tensor.dtype for name, tensor in tensors.items() if wanted[name].is_floating_point()}
+    if len(kinds) != 1 or not kinds <= set(DTYPES.values()):
+        raise InputError(
+            f"'{file}' is damaged: its weights must be float32 or float64, all alike. Got {kinds} instead."
+        )
+    model = build().to(kinds.pop())
     model.load_state_dict(tensors)
     return model.eval()
 
@@ -98,6 +112,7 @@ def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
+    check_version(path, {"schema_version": SCHEMA_VERSION} | content, SCHEMA_VERSION)
     children = _children(folder, content["runs"]) if "runs" in content else [folder]
     return [(child, read_config(child / CONFIG)) for child in children]
 
@@ -127,12 +142,13 @@ def held(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def held_for_new_runs(folder: Path) -> Iterator[None]:
+def held_for_new_runs(folder: Path, *, new: bool = False) -> Iterator[None]:
     """Hold a folder without runs, which is so when it is free and still so when it is held.
 
-    It is removed where nothing came to lie in it but its lock, while that is held.
+    Where nothing came to lie in it but its lock, it is removed while that is held, if it is ``new`` or was not there.
     """
     check_free(folder)
+    new = new or not folder.exists()
     with held(folder):
         check_free(folder)
         try:
@@ -141,7 +157,8 @@ def held_for_new_runs(folder: Path) -> Iterator[None]:
             with suppress(OSError):
                 if not any(path.name != ".lock" for path in folder.iterdir()):
                     (folder / ".lock").unlink(missing_ok=True)
-                    folder.rmdir()
+                    if new:
+                        folder.rmdir()
 
 
 def new_folder(path: Path) -> Path:

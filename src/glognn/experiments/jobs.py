@@ -36,10 +36,11 @@ class RunOutcome:
 
 @dataclass(frozen=True)
 class _Task:
-    """A batch, and its runs whose end is to be told: those that were not done before."""
+    """A batch, its runs whose end is to be told: those that were not done before, and those done beside them."""
 
     batch: Batch
     wanted: tuple[Job, ...]
+    done: tuple[Job, ...]
 
 
 def run_jobs(
@@ -54,7 +55,14 @@ def run_jobs(
         together: Train runs that differ in seed and split alone as one batch; else one after another.
     """
     batches = make_batches(jobs, workers, together=together)
-    tasks = [_Task(batch, tuple(job for job in batch.jobs if not job.done)) for batch in batches]
+    done: dict[Path, list[Job]] = {}
+    for job in jobs:
+        if job.done:
+            done.setdefault(job.folder.parent.parent, []).append(job)
+    tasks = [
+        _Task(batch, tuple(job for job in batch.jobs if not job.done), tuple(done.get(batch.group, ())))
+        for batch in batches
+    ]
     yield from do_tasks(partial(_run_batches, mirror=mirror), tasks, workers)
 
 
@@ -66,7 +74,7 @@ def _run_batches(tasks: Iterator[_Task], mirror: Path | None) -> Iterator[RunOut
 
 def _run(task: _Task, graphs: Graphs) -> list[RunOutcome]:
     """Do a batch; how each of its runs ended."""
-    from glognn.experiments.run import run_batch
+    from glognn.experiments.run import finished_report, run_batch
     from glognn.training.preflight import ran_out
 
     started = time.perf_counter()
@@ -75,6 +83,8 @@ def _run(task: _Task, graphs: Graphs) -> list[RunOutcome]:
     fits = True
     try:
         loaded = graphs.of(jobs[0].config)
+        for job in task.done:  # which are averaged with what is to be done
+            finished_report(job, loaded)
         with ExitStack() as stack:
             for folder in sorted(job.folder for job in jobs):
                 stack.enter_context(locked(folder))

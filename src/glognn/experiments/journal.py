@@ -5,7 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+from filelock import FileLock
+from optuna.storages.journal import JournalFileBackend
+from optuna.storages.journal._file import BaseJournalFileLock
+
+from glognn.errors import WriteError
+
+
+class _Lock(BaseJournalFileLock):
+    """Let go by the system when its holder dies. Optuna's own stay, and make everyone wait for half a minute."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = FileLock(path.with_name(f".{path.name}.lock"))
+
+    def acquire(self) -> bool:
+        self.file.acquire()
+        return True
+
+    def release(self) -> None:
+        self.file.release()
 
 
 class Journal(JournalFileBackend):
@@ -16,16 +34,22 @@ class Journal(JournalFileBackend):
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.lock = path, JournalFileSymlinkLock(str(path))
-        super().__init__(str(path), self.lock)
+        self.path, self.lock = path, _Lock(path)
+        try:
+            super().__init__(str(path), self.lock)
+        except OSError as error:
+            raise self._error(error) from None
 
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        self.lock.acquire()
         try:
-            self._cut()
-        finally:
-            self.lock.release()
-        super().append_logs(logs)
+            with self.lock.file:
+                self._cut()
+                super().append_logs(logs)
+        except OSError as error:
+            raise self._error(error) from None
+
+    def _error(self, error: OSError) -> WriteError:
+        return WriteError(f"'{self.path}' cannot be written: {error.strerror or error}.")
 
     def _cut(self) -> None:
         with self.path.open("rb+") as file:

@@ -1,13 +1,21 @@
-"""``report.json``: what a run, or a run over several splits, has come to. Imports no torch."""
+"""Records: ``report.json`` of a run, or of a run over several splits, and ``estimator.json``. Imports no torch."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from glognn.errors import InputError
-from glognn.experiments.layout import REPORT
-from glognn.records import NUMBER, Form, misfit, read_record
+from glognn.experiments.config import SCHEMA_VERSION, RunConfig
+from glognn.experiments.integrity import Files, check_files, unseal
+from glognn.experiments.layout import CLASSIFIER, CONFIG, REPORT
+from glognn.experiments.plan import INDIFFERENT
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import find_model
+from glognn.records import NUMBER, Form, check_version, misfit, read_record
+from glognn.settings import Settings
+from glognn.training.config import TrainingConfig
 
 Report = dict[str, Any]
 
@@ -32,10 +40,28 @@ _OVER_SPLITS = {name: {"mean": NUMBER, "std": NUMBER} for name in ("train", "val
 _SPLITS: Form = {"splits": [int], "epochs": int, "scores": dict.fromkeys(_SCORES, _OVER_SPLITS)}
 
 
+CLASSIFIER_VERSION = 1
+_CLASSIFIER: Form = {
+    "files": {"model": str, "graph": str},
+    "params": {"model": str},
+    "has_graph_param": bool,
+    "has_graph": bool,
+    "seed": int,
+    "classes": {"dtype": str, "values": [(str, int, float, bool)]},
+    "feature_names": [str],
+    "epochs": int,
+    "scores": {"metric": str, "train": NUMBER, "val": NUMBER, "epoch": int},
+    "threshold": (*NUMBER, type(None)),
+    "data": {"fingerprint": str},
+}
+
+
 def read_report(folder: Path) -> Report:
-    """The record of a run, or of a run over several splits."""
+    """The record of a run, or of a run over several splits, as it was when that was finished."""
     path = folder / REPORT
+    check_files(folder, [REPORT])
     try:
+        check_version(path, read_record(path, {}), SCHEMA_VERSION)
         report: Report = read_record(path, _REPORT)
     except FileNotFoundError:
         raise InputError(f"'{folder}' has no readable {REPORT}: there is none.") from None
@@ -46,3 +72,54 @@ def read_report(folder: Path) -> Report:
     if wrong or report.get("splits") == []:
         raise InputError(f"'{path}' is damaged: {wrong or 'splits is empty'}.")
     return report
+
+
+def check_settings(folder: Path, report: Report, config: RunConfig) -> None:
+    """Refuse a finished run whose settings file says something else than its record.
+
+    Where its graph lies may change: a graph is known by its fingerprint.
+    """
+    wanted = _decisive(json.loads(json.dumps(config.tables())))
+    try:
+        found = _decisive(report["config"])
+    except InputError as error:
+        raise InputError(f"'{folder / REPORT}' is damaged: {error}") from None
+    names = [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
+    if names:
+        was, now = (", ".join(f"{name} {values.get(name)!r}" for name in names) for values in (found, wanted))
+        raise InputError(
+            f"'{folder}' is done, with {was}. Got {now} instead: put it back into {CONFIG}, or start again in a new "
+            "folder."
+        )
+
+
+def _decisive(tables: dict[str, Any]) -> dict[str, Any]:
+    """Of the settings in a record, those that decide what a run comes to on a graph, by name."""
+    indifferent = {*INDIFFERENT, "dataset"} - {"seed"}
+    kinds: dict[str, type[Settings]] = {
+        "data": GraphConfig,
+        "model": find_model(tables["model"]["name"]),
+        "training": TrainingConfig,
+    }
+    settings = [kind.without_added(tables[group]) for group, kind in kinds.items()]
+    return {name: value for group in settings for name, value in group.items() if name not in indifferent}
+
+
+def read_classifier(folder: Path) -> tuple[Report, Files]:
+    """The record of a saved classifier, and the files that it was written with."""
+    path = folder / CLASSIFIER
+    record: Report = read_record(path, {})
+    versions = record.get("versions")
+    made = versions.get("glognn", "?") if isinstance(versions, dict) else "?"
+    remedy = f"load it with glognn {made}, which wrote it, or fit and save again"
+    check_version(path, record, CLASSIFIER_VERSION, remedy)
+    files = unseal(path, record)
+    wrong = misfit(record, _CLASSIFIER)
+    if wrong or any(Path(name).name != name for name in record["files"].values()):
+        raise damaged(folder, wrong or "files must name files of its folder")
+    return record, files
+
+
+def damaged(folder: Path, error: Exception | str) -> InputError:
+    """What is wrong with the record of a saved classifier."""
+    return InputError(f"'{folder / CLASSIFIER}' is damaged: {str(error).rstrip('.')}. Save the classifier again.")

@@ -80,13 +80,21 @@ class Reproduction:
         return {key: jobs[0].origin for key, jobs in self.cells.items() if jobs}
 
     def reports(self) -> dict[tuple[str, str], dict[tuple[int, int], Report]]:
-        """The reports of finished runs, by dataset and model, then by seed and split."""
-        from glognn.experiments.folder import read_report
+        """The reports of finished runs, by dataset and model, then by seed and split; those of a cell on one graph."""
+        from glognn.experiments.reports import read_report
 
-        return {
-            key: {(job.seed, job.split): read_report(job.folder) for job in jobs if job.done}
-            for key, jobs in self.cells.items()
-        }
+        found = {}
+        for key, jobs in self.cells.items():
+            done = [job for job in jobs if job.done]
+            found[key] = {(job.seed, job.split): read_report(job.folder) for job in done}
+            graphs = {report["data"]["fingerprint"]: job for job, report in zip(done, found[key].values(), strict=True)}
+            if len(graphs) > 1:
+                told = ", ".join(f"'{job.folder}' with the fingerprint {each}" for each, job in graphs.items())
+                raise InputError(
+                    f"The runs of {key[1]} on {key[0]} must be of one graph. Got {told} instead: move those of the "
+                    "wrong graph away, and the same command does them again."
+                )
+        return found
 
     def comparisons(self) -> list[Comparison]:
         """The table of the study, judged at the best validation epoch, and at the last one."""

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import logging
 import math
 import shutil
 import statistics
@@ -22,28 +23,29 @@ from torch_geometric.data import Data
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
-from glognn.errors import InputError, TrainingError
+from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
-from glognn.experiments.folder import Report, read_report, save_model
+from glognn.experiments.folder import save_model
+from glognn.experiments.integrity import Files, check_files, measure_tables, seal
 from glognn.experiments.layout import CHECKPOINT, CONFIG, CURVE, DONE, MODEL, REPORT
-from glognn.experiments.plan import INDIFFERENT, Job
-from glognn.graph.config import GraphConfig
+from glognn.experiments.plan import Job
+from glognn.experiments.reports import Report, check_settings, read_report
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.models.base import NodeModel
-from glognn.models.configs import find_model
-from glognn.settings import Settings
 from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
-from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.driver import train_batch
+from glognn.training.engines import ENGINES
 from glognn.training.history import TrainingResult
 from glognn.training.preflight import check_memory, members_at_once
 from glognn.training.threshold import check_threshold, choose_threshold
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +111,12 @@ class _Recorder(Callback):
     ) -> None:
         self.batch, self.models, self.loaded, self.device = batch, models, loaded, device
         self.on_run_end = on_run_end
+        self.tables = measure_tables(batch.jobs[0].dataset)
 
     def on_train_end(self, result: TrainingResult) -> None:
         job, model = self.batch.jobs[result.member], self.models[result.member]
+        if job.done:  # before the batch, which goes on as a whole, was interrupted
+            return
         _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
         save_model(job.folder / MODEL, model)
@@ -120,11 +125,7 @@ class _Recorder(Callback):
 
     def on_saved(self, members: Sequence[int]) -> None:
         for member in members:
-            folder = self.batch.jobs[member].folder
-            if (folder / REPORT).exists() and not (folder / DONE).exists():
-                write_text(folder / DONE, "")
-                shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
-                self.on_run_end(read_report(folder))
+            _close(self.batch.jobs[member].folder, self.tables, self.on_run_end)
 
 
 class _BatchCheckpoint(Checkpoint):
@@ -153,44 +154,118 @@ def run_batch(
 ) -> dict[Path, str]:
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
-    A batch too large for the memory there is is trained in parts.
+    A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
+    goes on from the last checkpoint.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
-    whole = len(batch.jobs) == 1 or batch.checkpoint.exists()
-    most = len(batch.jobs) if whole else members_at_once(config.model, graph, config.training)
-    if most < len(batch.jobs):
-        parts = [Batch(batch.group, batch.jobs[start : start + most]) for start in range(0, len(batch.jobs), most)]
-        found = [run_batch(part, loaded, callbacks, on_run_end) for part in parts]
-        return {folder: error for errors in found for folder, error in errors.items()}
+    most = len(batch.jobs) if len(batch.jobs) == 1 else members_at_once(config.model, graph, config.training)
+    if most >= len(batch.jobs):
+        errors = _train_as_one(batch, loaded, callbacks, on_run_end)
+        if errors is not None:
+            return errors
+        most = -(-len(batch.jobs) // 2)
+    elif batch.checkpoint.exists():
+        _say_fewer(batch, most)
+    found = [run_batch(part, loaded, callbacks, on_run_end) for part in _parts(batch, loaded, most, on_run_end)]
+    return {folder: error for errors in found for folder, error in errors.items()}
+
+
+def _train_as_one(
+    batch: Batch, loaded: LoadedGraph, callbacks: Iterable[Callback], on_run_end: Callable[[Report], None]
+) -> dict[Path, str] | None:
+    """Errors by the folder of the run they ended; ``None`` where memory does not hold all members at once."""
+    config, graph = batch.jobs[0].config, loaded.graph
     for job in batch.jobs:
         graph.check_trainable(job.split)
     device = resolve_device(config.training.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     for job in batch.jobs:
-        write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
-    models = initial_models([job.config for job in batch.jobs], graph)
-    batch.begin()
-    identity = [_identity(job.config, loaded) for job in batch.jobs]
-    endings = train_batch(
-        models,
-        graph,
-        splits=[job.split for job in batch.jobs],
-        configs=[job.config.training for job in batch.jobs],
-        callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
-        checkpoint=_BatchCheckpoint(
-            batch,
-            interval=config.training.checkpoint_interval,
-            identity=hashlib.sha256("".join(identity).encode()).hexdigest(),
-        ),
-    )
+        if not job.done:
+            write_text(job.folder / CONFIG, job.config.to_toml(job.folder))
+    try:
+        models = initial_models([job.config for job in batch.jobs], graph)
+        batch.begin()
+        endings = train_batch(
+            models,
+            graph,
+            splits=[job.split for job in batch.jobs],
+            configs=[job.config.training for job in batch.jobs],
+            callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
+            checkpoint=_checkpoint(batch, loaded),
+        )
+    except (TooLargeError, MemoryExhaustedError):
+        if len(batch.jobs) == 1:
+            raise
+        _say_fewer(batch, -(-len(batch.jobs) // 2))
+        return None
     batch.end()
     return {
         job.folder: str(ending)
         for job, ending in zip(batch.jobs, endings, strict=True)
         if isinstance(ending, TrainingError)
     }
+
+
+def _say_fewer(batch: Batch, most: int) -> None:
+    logger.warning("Memory does not hold %d runs at once: going on with %d at a time.", len(batch.jobs), most)
+
+
+def _checkpoint(batch: Batch, loaded: LoadedGraph) -> _BatchCheckpoint:
+    identity = "".join(_identity(job.config, loaded) for job in batch.jobs)
+    return _BatchCheckpoint(
+        batch,
+        interval=batch.jobs[0].config.training.checkpoint_interval,
+        identity=hashlib.sha256(identity.encode()).hexdigest(),
+    )
+
+
+def _parts(batch: Batch, loaded: LoadedGraph, most: int, on_run_end: Callable[[Report], None]) -> list[Batch]:
+    """A batch as several of at most so many members, which go on from its checkpoint where it has one.
+
+    It ends only when all parts are there: a kill in between leaves it as it was.
+    """
+    snapshot = _checkpoint(batch, loaded).load()
+    if snapshot is None:
+        batch.end()
+        return _cut(batch, [job for job in batch.jobs if not job.done], most)
+    alive, inside = snapshot.values["alive"], snapshot.values["inside"]
+    tables = measure_tables(batch.jobs[0].dataset)
+    for place, job in enumerate(batch.jobs):
+        if place not in alive:
+            _close(job.folder, tables, on_run_end)
+    config = batch.jobs[0].config.model
+    sizes = loaded.graph.num_features, loaded.graph.num_classes, loaded.graph.num_nodes
+    with torch.device("meta"):
+        model = config.model_class()(*sizes, **config.as_dict())
+    engine = next(engine for engine in ENGINES if engine.name == snapshot.engine)
+    parts = _cut(batch, [batch.jobs[place] for place in alive], most)
+    for number, part in enumerate(parts):
+        members = alive[number * most : (number + 1) * most]
+        values = {
+            "alive": list(range(len(members))),
+            "inside": list(range(len(members))),
+            "histories": snapshot.values["histories"][number * most : (number + 1) * most],
+        }
+        tensors = engine.part(snapshot.tensors, [inside.index(member) for member in members], model)
+        _checkpoint(part, loaded).save(Snapshot(tensors, values, snapshot.engine))
+        part.begin()
+    diverged = [job for place, job in enumerate(batch.jobs) if place not in alive and not job.done]
+    batch.end()
+    return parts + _cut(batch, diverged, most)
+
+
+def _cut(batch: Batch, jobs: list[Job], most: int) -> list[Batch]:
+    return [Batch(batch.group, tuple(jobs[start : start + most])) for start in range(0, len(jobs), most)]
+
+
+def _close(folder: Path, tables: Files, on_run_end: Callable[[Report], None]) -> None:
+    """A run that no checkpoint needs any more is done."""
+    if (folder / REPORT).exists() and not (folder / DONE).exists():
+        seal(folder, tables)
+        shutil.rmtree((folder / CHECKPOINT).parent, ignore_errors=True)
+        on_run_end(read_report(folder))
 
 
 def initial_models(configs: list[RunConfig], graph: Graph) -> list[NodeModel[Any]]:
@@ -222,7 +297,7 @@ def run_splits(
         Job(place, config.for_split(split), split, config.model.name, "given")
         for place, split in zip(places, splits, strict=True)
     ]
-    done = [_finished(job, loaded) for job in jobs if job.done]
+    done = [finished_report(job, loaded) for job in jobs if job.done]
     if len(splits) > 1:
         write_text(folder / CONFIG, config.to_toml(folder))
     for report in done:
@@ -233,25 +308,20 @@ def run_splits(
     if len(jobs) == 1:
         return read_report(folder)
     summary = summarize(config, [read_report(job.folder) for job in jobs])
+    (folder / DONE).unlink(missing_ok=True)  # which says what the report was
     write_json(folder / REPORT, summary)
-    write_text(folder / DONE, "")
+    seal(folder, measure_tables(config.dataset))
     return summary
 
 
-def _finished(job: Job, loaded: LoadedGraph) -> Report:
+def finished_report(job: Job, loaded: LoadedGraph) -> Report:
     """The report of a run that is done, which must be of the settings and the graph that it is asked for.
 
     The graph is known by its fingerprint, wherever it lies now.
     """
+    check_files(job.folder)
     report = read_report(job.folder)
-    found, wanted = (_decisive(tables) for tables in (report["config"], json.loads(json.dumps(job.config.tables()))))
-    names = [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
-    if names:
-        was, now = (", ".join(f"{name} {values.get(name)!r}" for name in names) for values in (found, wanted))
-        raise InputError(
-            f"'{job.folder}' is done, with {was}. Got {now} instead: put it back into {CONFIG}, or start again in a "
-            "new folder."
-        )
+    check_settings(job.folder, report, job.config)
     if report["data"]["fingerprint"] != loaded.facts["fingerprint"]:
         raise InputError(
             f"'{job.folder}' is done, on a graph with the fingerprint {report['data']['fingerprint'][:12]}. Got "
@@ -259,18 +329,6 @@ def _finished(job: Job, loaded: LoadedGraph) -> Report:
             "new folder."
         )
     return report
-
-
-def _decisive(tables: dict[str, Any]) -> dict[str, Any]:
-    """Of the settings in a record, those that decide what a run comes to on a graph, by name."""
-    indifferent = {*INDIFFERENT, "dataset"} - {"seed"}
-    kinds: dict[str, type[Settings]] = {
-        "data": GraphConfig,
-        "model": find_model(tables["model"]["name"]),
-        "training": TrainingConfig,
-    }
-    settings = [kind.without_added(tables[group]) for group, kind in kinds.items()]
-    return {name: value for group in settings for name, value in group.items() if name not in indifferent}
 
 
 def summarize(config: RunConfig, reports: list[Report]) -> Report:
@@ -324,6 +382,7 @@ def _split_report(
         "trained_together": batch_size,
         "engine": result.engine,
         "engine_reason": result.engine_reason,
+        "warnings": list(result.warnings),
         "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_memory_mib": peak_memory_mib(device),
         "data": loaded.facts,

@@ -5,7 +5,6 @@ Both are opened by :func:`open_saved`; what they hold under different names is t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glognn.data.classes import Classes
-from glognn.data.layout import TABLES
+from glognn.data.classes import Array, Classes
+from glognn.data.layout import NODES, TABLES
 from glognn.data.sources import find_source, load_source
 from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
-from glognn.experiments.folder import Report, find_runs, load_model, read_report
+from glognn.experiments.folder import find_runs, read_model
+from glognn.experiments.integrity import check_files, check_tables, refuse_changed
 from glognn.experiments.layout import CLASSIFIER, CONFIG, DONE, MODEL
 from glognn.experiments.predictions import Predictions
+from glognn.experiments.reports import Report, check_settings, damaged, read_classifier, read_report
 from glognn.experiments.run import prepare_graph
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
@@ -36,7 +37,7 @@ from glognn.training.predict import predict
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-CLASSIFIER_VERSION = 1
+_MOST_CLASS_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +81,33 @@ class SavedModel:
     def classes(self) -> Classes | None:
         """The classes by name, where they have names."""
         if self.kind == "classifier":
-            saved = self.record["classes"]
-            return Classes.from_array(np.array(saved["values"], dtype=saved["dtype"]))
+            return Classes.from_array(self.class_array())
         return None if self.tables is None else self.tables.classes
 
-    def model(self) -> NodeModel[Any]:
-        return load_model(self.weights)
+    def class_array(self) -> Array:
+        """The classes of a saved classifier, of the type that they had."""
+        values, kind = (self.record["classes"][name] for name in ("values", "dtype"))
+        try:
+            dtype = np.dtype(kind)
+            if dtype.kind not in "iufbUO" or dtype.itemsize * len(values) > _MOST_CLASS_BYTES:
+                raise TypeError(f"classes of the type {kind!r:.60}")
+            found: Array = np.array(values, dtype=dtype)
+            if len(values) < 2 or found.tolist() != values:
+                raise ValueError(f"classes {values!r:.60} of the type {kind!r:.60}")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise damaged(self.folder, error) from None
+        return found
+
+    def model(self, graph: Graph) -> NodeModel[Any]:
+        """Its weights, which must be those of a model of this graph."""
+        model = read_model(self.weights)
+        found = (model.config_class.name, model.in_channels, model.out_channels, model.num_nodes or graph.num_nodes)
+        num_classes = graph.num_classes if self.classes is None else len(self.classes)
+        wanted = (self.config.model.name, graph.num_features, num_classes, graph.num_nodes)
+        if found != wanted:
+            must, got = ("{} of {:,} features, {:,} classes, {:,} nodes".format(*each) for each in (wanted, found))
+            raise InputError(f"'{self.weights}' must hold {must}. It holds {got} instead.")
+        return model
 
     def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
         """The graph it was trained on, as loaded and as prepared; another one in its place is an error."""
@@ -94,6 +116,9 @@ class SavedModel:
         given = Graph.from_data(data, GraphConfig(directed=True)) if self.kind == "classifier" else graph
         if given.fingerprint() != self.fingerprint:
             raise InputError(f"The graph '{self.config.dataset}' is not the one that '{self.folder}' was trained on.")
+        if self.tables is not None and len(self.tables.ids) != graph.num_nodes:
+            place, found = Path(self.config.dataset).with_name(NODES), len(self.tables.ids)
+            raise InputError(f"'{place}' must hold the ids of {graph.num_nodes:,} nodes. Got {found:,} instead.")
         return data, graph
 
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
@@ -101,7 +126,7 @@ class SavedModel:
         import pyarrow as pa
 
         _, graph = self.graph(mirror)
-        found = predict(self.model().to(resolve_device(device)), graph).double().cpu().numpy()
+        found = predict(self.model(graph).to(resolve_device(device)), graph).double().cpu().numpy()
         column, ids = "node", pa.array(np.arange(graph.num_nodes))
         if self.tables is not None:
             column, ids = self.tables.id_column, self.tables.ids
@@ -115,14 +140,16 @@ class SavedModel:
         if self.tables is None:
             raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
         new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
-        data, _ = self.graph()
-        logits = predict_new_nodes(self.model(), data, new, self.config.graph)
+        data, graph = self.graph()
+        logits = predict_new_nodes(self.model(graph), data, new, self.config.graph)
         found = logits.double().softmax(dim=1).cpu().numpy()
         return Predictions(self.tables.id_column, ids, self.tables.classes, found, self.threshold), left_out
 
 
 def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel:
     """A trained model of a folder: of several models the best on validation, of several splits the first.
+
+    Its files must be those that it was finished with, as far as that is recorded.
 
     Args:
         folder: A run folder, or that of a saved classifier.
@@ -161,7 +188,11 @@ def _open_run(folder: Path, models: Sequence[str], split: int | None) -> SavedMo
             split = trained[0]
             why.append(f"split {split}, the first of {len(trained)} (--split)")
         child = child / f"split-{split}"
+        check_settings(child.parent, report, config)
         report, config = read_report(child), config.for_split(split)
+    check_settings(child, report, config)
+    check_files(child)
+    check_tables(child, config.dataset)
     selected = report["scores"]["selected"]
     return SavedModel(
         kind="run",
@@ -188,52 +219,39 @@ def _validation(report: Report) -> float:
 
 
 def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> SavedModel:
-    try:
-        record = json.loads((folder / CLASSIFIER).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"'{folder}' holds no readable {CLASSIFIER} of a saved classifier: {error}.") from None
-    version = record.get("schema_version") if isinstance(record, dict) else None
-    if version != CLASSIFIER_VERSION:
-        made = record.get("versions", {}).get("glognn", "?") if isinstance(record, dict) else "?"
-        raise InputError(
-            f"schema_version of '{folder}' must be {CLASSIFIER_VERSION}. Got {version!r} instead: load it with glognn "
-            f"{made}, which wrote it, or fit and save again."
-        )
+    record, files = read_classifier(folder)
+    refuse_changed(folder, files)
     if split is not None:
         raise InputError(f"'{folder}' is a saved classifier, which was fitted once: leave out split {split}.")
+    params = {name: "none" if value is None else value for name, value in record["params"].items()}
+    params["seed"] = record["seed"]
+
+    def pick(config: type[Any]) -> Any:
+        return config.from_mapping({name: params[name] for name in config.names() if name in params})
+
     try:
-        params = {name: "none" if value is None else value for name, value in record["params"].items()}
         model = find_model(params["model"])
-        if models and model.name not in models:
-            raise InputError(f"'{folder}' is a saved classifier of the model '{model.name}', not {_either(models)}.")
-        params["seed"] = record["seed"]
-
-        def pick(config: type[Any]) -> Any:
-            return config.from_mapping({name: params[name] for name in config.names() if name in params})
-
-        return SavedModel(
-            kind="classifier",
-            folder=folder,
-            why="",
-            config=RunConfig(
-                dataset=str(folder / record["files"]["graph"]),
-                splits="0",
-                graph=pick(GraphConfig),
-                model=pick(model),
-                training=pick(TrainingConfig),
-            ),
-            record=record,
-            weights=folder / record["files"]["model"],
-            split=0,
-            scores={"test": None, **record["scores"]},
-            epochs=record["epochs"],
-            threshold=record["threshold"],
-            fingerprint=record["data"]["fingerprint"],
+        config = RunConfig(
+            dataset=str(folder / record["files"]["graph"]),
+            splits="0",
+            graph=pick(GraphConfig),
+            model=pick(model),
+            training=pick(TrainingConfig),
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise incomplete(folder, error) from None
-
-
-def incomplete(folder: Path, error: Exception) -> InputError:
-    """What is missing in the record of a saved classifier."""
-    return InputError(f"{CLASSIFIER} of '{folder}' is incomplete ({error}): save the classifier again.")
+    except InputError as error:
+        raise damaged(folder, error) from None
+    if models and model.name not in models:
+        raise InputError(f"'{folder}' is a saved classifier of the model '{model.name}', not {_either(models)}.")
+    return SavedModel(
+        kind="classifier",
+        folder=folder,
+        why="",
+        config=config,
+        record=record,
+        weights=folder / record["files"]["model"],
+        split=0,
+        scores={"test": None, **record["scores"]},
+        epochs=record["epochs"],
+        threshold=record["threshold"],
+        fingerprint=record["data"]["fingerprint"],
+    )

@@ -7,7 +7,6 @@ as asked for; the trial of a worker that died (its lock is free) is marked as fa
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 import uuid
@@ -17,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.errors import InputError, MemoryExhaustedError, TooLargeError
+from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError
 from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
+from glognn.records import Form, read_record
 from glognn.storage import write_json, write_text
 
 if TYPE_CHECKING:
@@ -38,6 +38,17 @@ DECLARED = "declared"
 """Where a study's file keeps the fingerprint of its space, which may be declared otherwise in another version."""
 SAMPLERS = ("tpe", "random", "grid")
 PUBLISHED = "published"
+
+
+_FORM: Form = {
+    "model": str,
+    "dataset": str,
+    "space": str,
+    "splits": str,
+    "given": dict,
+    "sampler": str,
+    "prune": bool,
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,10 @@ class Search:
         chosen: dict[str, Any] = {}
         for parameter in self.whole_space().parameters:
             zero = trial.params.get(f"{parameter.name}_is_zero", False)
+            if not zero and parameter.name not in trial.params:
+                raise InputError(
+                    f"Trial {trial.number} of the study has no '{parameter.name}': its journal is damaged."
+                )
             chosen[parameter.name] = 0.0 if zero else trial.params[parameter.name]
         return self.config(chosen)
 
@@ -90,7 +105,7 @@ def open_folder(folder: Path, search: Search) -> None:
     search.config({})
     content, declared = vars(search), find_space(search.model, search.space).fingerprint()
     if (folder / STUDY).is_file():
-        known = json.loads((folder / STUDY).read_text(encoding="utf-8"))
+        known = read_record(folder / STUDY, _FORM)
         if known.pop(DECLARED, declared) != declared:
             raise InputError(
                 f"'{folder}' holds a study of the space '{search.space}' as an earlier version of the package declared "
@@ -115,10 +130,10 @@ def _decisive(content: dict[str, Any]) -> dict[str, Any]:
 
 def read_search(folder: Path) -> Search:
     try:
-        content = json.loads((folder / STUDY).read_text(encoding="utf-8"))
+        content = read_record(folder / STUDY, _FORM)
     except FileNotFoundError:
         raise InputError(f"'{folder}' holds no study: run glognn tune first.") from None
-    return Search(**{name: value for name, value in content.items() if name != DECLARED})
+    return Search(**{name: content[name] for name in _FORM})
 
 
 def open_study(folder: Path, search: Search, storage: str | None = None) -> optuna.Study:
@@ -131,17 +146,21 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
     from glognn.experiments.pruning import JUDGED_EVERY
 
     folder.mkdir(parents=True, exist_ok=True)
-    where: Any = storage or JournalStorage(Journal(folder / JOURNAL))
-    return optuna.create_study(
-        storage=where,
-        study_name=f"{search.dataset}-{search.model}-{search.space}",
-        direction="maximize",
-        load_if_exists=True,
-        sampler=_sampler(search),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=4 * JUDGED_EVERY)
-        if search.prune
-        else optuna.pruners.NopPruner(),
-    )
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=4 * JUDGED_EVERY)
+    try:
+        return optuna.create_study(
+            storage=storage or JournalStorage(Journal(folder / JOURNAL)),
+            study_name=f"{search.dataset}-{search.model}-{search.space}",
+            direction="maximize",
+            load_if_exists=True,
+            sampler=_sampler(search),
+            pruner=pruner if search.prune else optuna.pruners.NopPruner(),
+        )
+    except Exception as error:  # Optuna has many words for a journal that is none
+        if storage or isinstance(error, GloGNNError):
+            raise
+        reason = " ".join(f"{type(error).__name__} {error}".split())
+        raise InputError(f"'{folder / JOURNAL}' is damaged ({reason:.200}): choose another --out.") from None
 
 
 def _sampler(search: Search) -> optuna.samplers.BaseSampler:
@@ -249,11 +268,7 @@ def take_trials(
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         for lost in running:
             if lost.user_attrs.get("worker") == worker or not _is_alive(folder, lost.user_attrs.get("worker", "")):
-                study.tell(lost.number, state=TrialState.FAIL)
-                kept = {
-                    name: value for name, value in lost.user_attrs.items() if name in ("origin", "in_space", "grid")
-                }
-                study.enqueue_trial(lost.params, user_attrs={"retry_of": lost.number} | kept)
+                _try_again(study, search, lost)
                 (folder / "workers" / f"{lost.user_attrs.get('worker')}.lock").unlink(missing_ok=True)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         left = trials - len(finished_trials(study)) - len(running)
@@ -262,13 +277,13 @@ def take_trials(
             study.enqueue_trial(known, user_attrs={"origin": PUBLISHED, "in_space": bool(known)})
         for _ in range(min(left, together)):
             if search.sampler == "grid":
-                done = sum("grid" in trial.user_attrs for trial in study.get_trials(deepcopy=False))
+                done = len({trial.user_attrs.get("grid") for trial in study.get_trials(deepcopy=False)} - {None})
                 if (point := _grid_point(search, done)) is None:
                     break
                 study.enqueue_trial(point, user_attrs={"grid": done})
-            elif search.sampler == "random":  # a trial's number decides what is drawn
-                study.sampler = RandomSampler(seed=len(study.get_trials(deepcopy=False)))
             trial = study.ask()
+            if search.sampler == "random":
+                study.sampler = RandomSampler(seed=_place(study, trial.number))
             trial.set_user_attr("worker", worker)
             if trial.user_attrs.get("in_space", True):
                 space.suggest(trial)
@@ -278,6 +293,30 @@ def take_trials(
                 study.sampler = PartialFixedSampler(shape, sampler)
         study.sampler = sampler
     return taken
+
+
+def _try_again(study: optuna.Study, search: Search, lost: optuna.trial.FrozenTrial) -> None:
+    """Put a trial whose worker has died into the queue again, once, and only then give it up.
+
+    What it was told to try stands in its system attributes before all of it is among its parameters. A random one is
+    drawn again, see :func:`_place`.
+    """
+    from optuna.trial import TrialState
+
+    if not any(trial.user_attrs.get("retry_of") == lost.number for trial in study.get_trials(deepcopy=False)):
+        kept = {name: value for name, value in lost.user_attrs.items() if name in ("origin", "in_space", "grid")}
+        drawn = {} if search.sampler == "random" else lost.params
+        told = lost.system_attrs.get("fixed_params", {})
+        study.enqueue_trial(drawn | told, user_attrs={"retry_of": lost.number} | kept)
+    study.tell(lost.number, state=TrialState.FAIL)
+
+
+def _place(study: optuna.Study, number: int) -> int:
+    """The number that a trial would have if none had been tried again; it decides what a random one draws."""
+    trials = study.get_trials(deepcopy=False)
+    while (first := trials[number].user_attrs.get("retry_of")) is not None:
+        number = first
+    return sum("retry_of" not in trial.user_attrs for trial in trials[:number])
 
 
 def _shape_settings(search: Search) -> list[str]:
@@ -346,7 +385,7 @@ def _train_trials(study: optuna.Study, group: list[TakenTrial], search: Search, 
                         with_weights=False,
                     )
                     pruning.end(endings)
-            except MemoryExhaustedError:  # others may use the memory too: fewer at a time may fit
+            except (TooLargeError, MemoryExhaustedError):  # others may use the memory too: fewer at a time may fit
                 if most == 1:
                     raise
                 most = -(-most // 2)

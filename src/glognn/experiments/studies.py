@@ -16,6 +16,7 @@ from glognn.experiments.graphs import Graphs
 from glognn.experiments.layout import DONE
 from glognn.experiments.plan import VARIANTS, Cells, Job, make_plan, parse_names, split_names
 from glognn.models.configs import MODELS
+from glognn.records import read_record
 from glognn.storage import write_json
 
 if TYPE_CHECKING:
@@ -135,14 +136,12 @@ def same_as_full(dataset: str, model: str) -> list[str]:
 
 def examine(job: Job, graphs: Graphs, what: str) -> dict[str, Any]:
     """Measure the trained model of a finished run, once: the result is kept in its folder as ``<what>.json``."""
-    import json
-
     from glognn.explain.global_homophily import by_distance
     from glognn.explain.grouping import measure_grouping
 
     path = job.folder / f"{what}.json"
     if path.is_file():
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = read_record(path, {})
         return content
     model, graph = _trained(job, graphs)
     if what == "grouping":
@@ -162,10 +161,13 @@ def matrices(job: Job, graphs: Graphs) -> tuple[torch.Tensor, torch.Tensor, torc
 
 def _trained(job: Job, graphs: Graphs) -> tuple[GloGNN, Graph]:
     from glognn.experiments.folder import load_model
+    from glognn.experiments.run import finished_report
     from glognn.models.glognn import GloGNN
 
     if not (job.folder / DONE).exists():
         raise InputError(f"'{job.folder}' holds no finished run.")
+    loaded = graphs.of(job.config)
+    finished_report(job, loaded)
     model = load_model(job.folder)
     assert isinstance(model, GloGNN)
-    return model, graphs.of(job.config).graph
+    return model, loaded.graph

@@ -80,7 +80,7 @@ def train_models(
     from glognn.experiments.folder import held_for_new_runs, new_folder
 
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
-    with held_for_new_runs(folder):
+    with held_for_new_runs(folder, new=not out):
         if tables is not None:
             configs = resolve(names, source, settings, _make_graph(tables, folder, progress), splits)
         if tune:

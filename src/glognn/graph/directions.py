@@ -1,15 +1,15 @@
 """A graph by the directions of its edges: which nodes a node points to, and which point to it.
 
-A list of edges in which no two nodes point to each other, or all do, says nothing of direction: such a graph is taken for
-an undirected one. Otherwise the directions are kept apart:
+A list of edges in which no two nodes point to each other, or all do, says nothing of direction: such a graph is taken
+for an undirected one. Otherwise the directions are kept apart:
 
 =======  =============================================================================
 "out"    D_out^-1/2 A D_in^-1/2: a node gathers from the nodes that it points to
 "in"     its transpose: a node gathers from the nodes that point to it
-"both"   D^-1/2 (B + I) D^-1/2 with B the edges in both directions
+"both"   D^-1/2 B D^-1/2 with B the edges in both directions
 =======  =============================================================================
 
-For an undirected graph "out" and "in" are one matrix, stored once.
+For an undirected graph all three are one matrix. There are no self-loops but those of the data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.float64]
 QUANTILES = 15
 COUNTS = 4
 DEGREE_COLUMNS = COUNTS * (1 + QUANTILES)
-"""Of :func:`degrees`: each count standardised, and how many of its quantiles it exceeds."""
+"""Of :func:`degrees`: each count standardised, and which of its quantiles it exceeds."""
 
 
 def edges(adjacency: Adjacency) -> sp.csr_array:
@@ -62,16 +62,16 @@ def _both_ways(matrix: sp.csr_array, transposed: sp.csr_array) -> sp.csr_array:
 
 def operator(graph: Graph, name: str) -> SparseMatrix:
     """The matrix "out", "in" or "both" of a graph."""
+    adjacency = graph.adjacency
+    if name != "out" and is_undirected(adjacency):
+        return operator(graph, "out")
     if name == "in":
         return operator(graph, "out").transpose
-    adjacency = graph.adjacency
 
     def make(matrix: SparseMatrix) -> SparseMatrix:
         given = edges(adjacency)
         if name == "both":
-            import os
             given = _both_ways(given, sp.csr_array(given.T))
-            if os.environ.get('LOOPS'): given=_looped(given)
         made = _divided(given, _sums(given, 1), _sums(given, 0), 0.5)
         symmetric = name == "both" or is_undirected(adjacency)
         return SparseMatrix.from_scipy(made, matrix.dtype, symmetric=symmetric).to(device=matrix.device)
@@ -86,8 +86,8 @@ def new_operator_rows(extension: Extension, name: str) -> tuple[SparseMatrix, Sp
     leaving, arriving = _sums(known, 1), _sums(known, 0)
     if name == "both":
         joined = _both_ways(known, sp.csr_array(known.T))
-        rows = columns = _looped(_both_ways(rows, columns), extension.known.num_nodes)
-        leaving = arriving = _sums(joined, 1) + 1
+        rows = columns = _both_ways(rows, columns)
+        leaving = arriving = _sums(joined, 1)
     own, others, mine = (rows, arriving, columns) if name != "in" else (columns, leaving, rows)
     degrees = np.concatenate([others, _sums(mine, 1)])
     scaled = _divided(own, _sums(own, 1), degrees, 0.5)
@@ -144,7 +144,10 @@ def _means(rows: sp.csr_array, graph: Graph) -> Any:
 
 def degrees(graph: Graph) -> Any:
     """What is known of a node's place without labels: logarithms of its numbers of edges out and in, of its nonzero
-    features, and their mean over its neighbours' edges; each standardised and by quantiles, n x 64."""
+    features, and the mean of those of its neighbours' edges; each standardised and by quantiles, n x 64.
+
+    All are divided by 8, so that a row is about as long as one of features of length 1.
+    """
     counts = graph.adjacency.kept("degree-counts", lambda matrix: _known_counts(graph))
     return _encoded(counts, counts, graph)
 
@@ -193,8 +196,8 @@ def _encoded(counts: Numbers, known: Numbers, graph: Graph) -> Any:
     steps = np.quantile(known, np.arange(1, QUANTILES + 1) / (QUANTILES + 1), axis=1)
     above = (counts[None] > steps[:, :, None]).reshape(QUANTILES * COUNTS, -1)
     like = graph.adjacency.matrix
-    import os
-    return torch.from_numpy(np.vstack([standard, above]).T.copy() * float(os.environ.get('DEG','1'))).to(device=like.device, dtype=like.dtype)
+    columns = np.vstack([standard, above]).T / np.sqrt(DEGREE_COLUMNS)
+    return torch.from_numpy(columns).to(device=like.device, dtype=like.dtype)
 
 
 def _entries(matrix: sp.csr_array) -> Numbers:
@@ -203,10 +206,6 @@ def _entries(matrix: sp.csr_array) -> Numbers:
 
 def _log_entries(matrix: sp.csr_array) -> Numbers:
     return np.log1p(_entries(matrix))
-
-
-def _looped(matrix: sp.csr_array, offset: int = 0) -> sp.csr_array:
-    return sp.csr_array(matrix + sp.eye_array(*matrix.shape, k=offset, format="csr"))
 
 
 def _sums(matrix: sp.csr_array, axis: int) -> Numbers:
@@ -235,5 +234,3 @@ def _unit(matrix: sp.csr_array) -> sp.csr_array:
 def _sparse(matrix: Any, graph: Graph) -> SparseMatrix:
     like = graph.adjacency.matrix
     return SparseMatrix.from_scipy(sp.csr_array(matrix), like.dtype).to(device=like.device)
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from glognn.errors import InputError
+from glognn.errors import DataWarning, InputError
 from glognn.graph.adjacency import Adjacency, EdgeCounts
 from glognn.graph.config import GraphConfig
 from glognn.graph.sparse import Matrix, SparseMatrix, aligned
@@ -209,6 +210,14 @@ def prepare_features(
         sparse = nonzeros < SPARSE_BELOW * x.numel()
     if normalization in ("row", "length"):
         x = _divide_rows(x, squares=normalization == "length")
+    if bool((lost := _vanishing(x, dtype)).any()):
+        warnings.warn(
+            f"Columns of x are zeros in {dtype}, which their numbers are too small for: {int(lost.sum())} of "
+            f"{x.shape[1]}, the first is column {int(lost.nonzero()[0])}. Take feature_normalization 'standard', or "
+            "float64.",
+            DataWarning,
+            stacklevel=2,
+        )
     return SparseMatrix.from_torch(x, dtype) if sparse else aligned(x.to(dtype))
 
 
@@ -221,13 +230,42 @@ def _fitting_normalization(x: Any) -> str:
     return "length" if sparse and bool((values >= 0).all()) else "standard"
 
 
+def _vanishing(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Which columns have numbers other than 0, all of which are 0 in a precision."""
+    if not x.is_floating_point() or torch.finfo(x.dtype).tiny >= torch.finfo(dtype).tiny:
+        return torch.zeros(1, dtype=torch.bool)
+    if x.layout == torch.strided:
+        return (x != 0).any(dim=0) & ~(x.to(dtype) != 0).any(dim=0)
+    entries = x.to_sparse_coo()  # type: ignore[no-untyped-call]
+    columns, values = entries.indices()[1], entries.values()
+    before, after = (
+        torch.zeros(x.shape[1], dtype=torch.bool, device=x.device).index_fill_(0, columns[kept], True)
+        for kept in (values != 0, values.to(dtype) != 0)
+    )
+    return before & ~after
+
+
+def _powers_of_two(peaks: Tensor) -> Tensor:
+    """For each number the power of two just below it, 1 for 0. To divide by it is exact, and keeps squares and sums of
+    numbers that are no larger from vanishing or overflowing."""
+    mantissa, _ = torch.frexp(peaks)
+    return torch.where(peaks > 0, peaks / (2 * mantissa), 1.0)
+
+
 def _divide_rows(x: Tensor, *, squares: bool) -> Tensor:
     """Rows divided by the sum of their absolute values, or by the root of that of their squares; empty rows stay so."""
+    order = 2 if squares else 1
+    if not x.shape[1]:
+        return x
     if x.layout == torch.strided:
-        totals = torch.linalg.vector_norm(x.double(), 2 if squares else 1, dim=1, keepdim=True)
-        return torch.where(totals > 0, x.double() / totals, 0.0)
+        x = x.double()
+        x = x / _powers_of_two(x.abs().amax(dim=1, keepdim=True))
+        totals = torch.linalg.vector_norm(x, order, dim=1, keepdim=True)
+        return torch.where(totals > 0, x / totals, 0.0)
     csr = SparseMatrix.from_torch(x, torch.float64).to_scipy()
-    sums = sp.linalg.norm(csr, 2 if squares else 1, axis=1) if csr.nnz else np.zeros(csr.shape[0])
+    units = _powers_of_two(torch.from_numpy(abs(csr).max(axis=1).toarray())).numpy()
+    csr.data = csr.data / np.repeat(units, np.diff(csr.indptr))
+    sums = np.asarray((abs(csr) ** order).sum(axis=1)).ravel() ** (1 / order)
     csr = sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ csr)
     return SparseMatrix.from_scipy(csr, torch.float64).to(device=x.device).csr
 
@@ -235,10 +273,12 @@ def _divide_rows(x: Tensor, *, squares: bool) -> Tensor:
 def _standardize(x: Tensor, like: Tensor) -> Tensor:
     """Columns with mean 0 and unbiased standard deviation 1 in ``like``; one that is constant there becomes 0."""
     known = like.to_dense().double()
+    units = _powers_of_two(known.abs().amax(dim=0))
+    known = known / units
     mean = known.mean(dim=0)
     spread = (known - mean).square().sum(dim=0).div(max(len(known) - 1, 1)).sqrt()
     constant = spread <= 1e-12 * known.abs().amax(dim=0)
-    return torch.where(constant, 0.0, (x.to_dense().double() - mean) / torch.where(constant, 1.0, spread))
+    return torch.where(constant, 0.0, (x.to_dense().double() / units - mean) / torch.where(constant, 1.0, spread))
 
 
 def _check_labels(given: Any, num_nodes: int, device: torch.device) -> Tensor:

@@ -57,6 +57,18 @@ class FreezesKnownNodes(Protocol):
         """Class scores of the new nodes, m x classes."""
 
 
+@runtime_checkable
+class EnlargesNumbers(Protocol):
+    """A model whose products with the graph may enlarge numbers, and rounding errors with them."""
+
+    def growth(self, graph: Graph) -> float:
+        """How many times as large they may become; cheap to tell."""
+
+    @property
+    def remedies(self) -> str:
+        """Which settings keep them small, in words."""
+
+
 class NodeModel(nn.Module, ABC, Generic[Inputs]):
     """A classifier of the nodes of one graph.
 

@@ -79,6 +79,10 @@ class Sizes:
         """
         return sparse_bytes(self.nodes, self.nodes, self.looped if loops else self.entries) // (1 + symmetric)
 
+    def propagation_bytes(self) -> int:
+        """What PyTorch Geometric's normalisation of the adjacency takes while it is made, measured: lists of edges."""
+        return 90 * self.looped
+
     def pattern_bytes(self) -> int:
         """Rows, columns and order of the adjacency's entries, both ways, for attention over neighbours."""
         return INDEX_BYTES * (6 * self.looped + 2 * (self.nodes + 1))

@@ -24,7 +24,7 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.pyg import MixHopConfig
-from glognn.models.pyg import build, propagation
+from glognn.models.pyg import build, centred_bias, propagation
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
 
@@ -37,7 +37,12 @@ class MixHopInputs(NamedTuple):
 
 
 class _Convolution(MixHopConv):  # type: ignore[misc]
-    """PyTorch Geometric's layer with prepared edges and, perhaps, sparse features."""
+    """PyTorch Geometric's layer with prepared edges and, perhaps, sparse features.
+
+    ``centred`` says that batch normalisation follows.
+    """
+
+    centred = False
 
     def forward(self, x: Matrix, propagation: SparseMatrix) -> Tensor:
         mapped = matmul(x, torch.cat([lin.weight for lin in self.lins]).T)
@@ -47,7 +52,7 @@ class _Convolution(MixHopConv):  # type: ignore[misc]
             reached = spmm(propagation, reached)
             parts.append(reached[:, : self.out_channels])
             reached = reached[:, self.out_channels :]
-        out: Tensor = torch.cat(parts, dim=1) + self.bias
+        out: Tensor = torch.cat(parts, dim=1) + (centred_bias(self) if self.centred else self.bias)
         return out
 
 
@@ -58,7 +63,10 @@ class _Network(nn.Module):
         width = config.hidden_channels * (config.num_hops + 1)
         sizes = [in_channels] + [width] * (config.num_layers - 1)
         powers = list(range(config.num_hops + 1))
-        self.convs = nn.ModuleList(_Convolution(size, config.hidden_channels, powers) for size in sizes)
+        convs = [_Convolution(size, config.hidden_channels, powers) for size in sizes]
+        for conv in convs:
+            conv.centred = config.batch_norm
+        self.convs = nn.ModuleList(convs)
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in sizes if config.batch_norm)
         self.lin = nn.Linear(width, out_channels)
 

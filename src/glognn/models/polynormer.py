@@ -57,7 +57,7 @@ class _Network(PyGPolynormer):  # type: ignore[misc]
         self.lin_in = nn.LayerNorm(1, elementwise_affine=False)  # theirs has weights that nothing reads
         sizes = [in_channels] + [width] * (config.num_layers - 1)
         self.local_convs = nn.ModuleList(
-            Convolution(size, width)
+            Convolution(size, width, centred=True)
             if config.convolution == "gcn"
             else Attention(size, config.hidden_channels, config.heads, bias=False)
             for size in sizes
@@ -83,7 +83,7 @@ class _Network(PyGPolynormer):  # type: ignore[misc]
         parts = zip(self.h_lins, self.local_convs, self.lins, self.post_bns, self.lns, strict=True)
         for gate, conv, lin, batch_norm, norm in parts:
             factor = F.relu(linear(gate, x))
-            mixed = F.relu(batch_norm(conv(x, edges) + linear(lin, x)))
+            mixed = F.relu(batch_norm(conv(x, edges) + linear(lin, x, centred=True)))
             mixed = F.dropout(mixed, self.dropout, self.training)
             outputs.append((1 - self.beta) * norm(factor * mixed) + self.beta * mixed)
             x = outputs[-1]

@@ -57,10 +57,22 @@ def _looped(matrix: SparseMatrix) -> Pattern:
     return SparseMatrix.from_scipy(looped).to(device=matrix.device).pattern
 
 
-def linear(layer: Any, x: Matrix) -> Tensor:
-    """A linear layer on dense or sparse features."""
+def linear(layer: Any, x: Matrix, *, centred: bool = False) -> Tensor:
+    """A linear layer on dense or sparse features; ``centred`` says that batch normalisation follows."""
     mapped = matmul(x, layer.weight.T)
-    return mapped if layer.bias is None else mapped + layer.bias
+    if layer.bias is None:
+        return mapped
+    return mapped + (centred_bias(layer) if centred else layer.bias)
+
+
+def centred_bias(layer: Any) -> Tensor:
+    """The bias of a layer whose output has its mean over all nodes taken away in training, and the bias with it.
+
+    Its derivative is then 0. What a backward pass finds is left of rounding, and Adam, which divides by the size of
+    derivatives, would make whole steps in directions of no meaning: so it is told 0.
+    """
+    bias: Tensor = layer.bias
+    return bias.detach() + 0 * bias if layer.training else bias
 
 
 def dense_where_dropped(x: Matrix, dropout: float) -> Matrix:
@@ -74,11 +86,16 @@ def drop(x: Matrix, dropout: float, training: bool) -> Matrix:
 
 
 class Convolution(GCNConv):  # type: ignore[misc]
-    """PyTorch Geometric's graph convolution with prepared edges and, perhaps, sparse features."""
+    """PyTorch Geometric's graph convolution with prepared edges and, perhaps, sparse features.
 
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    ``centred`` says that batch normalisation follows.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, *, centred: bool = False) -> None:
         super().__init__(in_channels, out_channels, normalize=False)
+        self.centred = centred
 
     def forward(self, x: Matrix, propagation: SparseMatrix, edge_weight: None = None) -> Tensor:
-        out: Tensor = spmm(propagation, matmul(x, self.lin.weight.T)) + self.bias
+        bias = centred_bias(self) if self.centred else self.bias
+        out: Tensor = spmm(propagation, matmul(x, self.lin.weight.T)) + bias
         return out

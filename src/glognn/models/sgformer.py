@@ -46,7 +46,7 @@ class _Network(PyGSGFormer):  # type: ignore[misc]
 
     def __init__(self, in_channels: int, width: int, out_channels: int, **settings: Any) -> None:
         super().__init__(in_channels, width, out_channels, **settings)
-        self.graph_conv.convs = nn.ModuleList(Convolution(width, width) for _ in self.graph_conv.convs)
+        self.graph_conv.convs = nn.ModuleList(Convolution(width, width, centred=True) for _ in self.graph_conv.convs)
 
     def forward(self, x: Matrix, propagation: SparseMatrix) -> Tensor:
         everywhere, nearby = self._transformer(x), self._convolutions(x, propagation)
@@ -67,7 +67,8 @@ class _Network(PyGSGFormer):  # type: ignore[misc]
 
     def _convolutions(self, x: Matrix, propagation: SparseMatrix) -> Tensor:
         part = self.graph_conv
-        first = F.dropout(F.relu(part.bns[0](linear(part.fcs[0], x))), part.dropout, self.training)
+        mapped = linear(part.fcs[0], x, centred=True)
+        first = F.dropout(F.relu(part.bns[0](mapped)), part.dropout, self.training)
         hidden = first
         for conv, norm in zip(part.convs, part.bns[1:], strict=True):
             hidden = first + F.dropout(F.relu(norm(conv(hidden, propagation))), part.dropout, self.training)

@@ -13,7 +13,6 @@ from glognn.nn.hops import NewRows, Operators
 from glognn.ops.products import spmm
 
 
-
 class Block(nn.Module):
     r"""One block: :math:`h' = \mathrm{dropout}(\mathrm{relu}(\mathrm{norm}(\sum_o A_o h W_o + h R)))`.
 
@@ -36,7 +35,7 @@ class Block(nn.Module):
         """h W_o for each operator, and h R."""
         return torch.chunk(self.maps(h), len(self.operators) + 1, dim=1)
 
-    def forward(self, h: Tensor, gather: Callable[[tuple[Tensor, ...]], Tensor], dropout: float | Tensor) -> Tensor:
+    def forward(self, h: Tensor, gather: Callable[[tuple[Tensor, ...]], Tensor], dropout: float) -> Tensor:
         *messages, own = self.mapped(h)
         return F.dropout(F.relu(self.norm(own + gather(tuple(messages)))), dropout, self.training)
 
@@ -54,7 +53,7 @@ class LocalBlocks(nn.Module):
     def __init__(self, width: int, count: int, operators: Sequence[str], dropout: float = 0.0) -> None:
         super().__init__()
         self.operators = list(operators)
-        self.dropout: float | Tensor = dropout
+        self.dropout = dropout
         self.blocks = nn.ModuleList(Block(width, operators) for _ in range(count))
 
     def reset_parameters(self) -> None:
@@ -65,7 +64,9 @@ class LocalBlocks(nn.Module):
         """h, and the result of every block."""
         outputs = [h]
         for block in self.blocks:
-            outputs.append(block(outputs[-1], lambda messages: _gathered(self.operators, operators, messages), self.dropout))
+            outputs.append(
+                block(outputs[-1], lambda messages: _gathered(self.operators, operators, messages), self.dropout)
+            )
         return outputs
 
     def new_rows(self, h: Tensor, known: Sequence[Tensor], rows: Mapping[str, NewRows]) -> list[Tensor]:

@@ -96,13 +96,12 @@ class Encoder(nn.Module):
         self.dropout = dropout
         first = out_channels if num_layers == 1 else hidden_channels
         self.inputs = nn.ModuleDict({name: Linear(channels[name], first) for name in self.weights})
-        self.gates = nn.ParameterDict({name: torch.ones(()) for name in self.weights if name in set(gated)})
+        self.gates = nn.ParameterDict({name: torch.ones(1) for name in self.weights if name in set(gated)})
         self.branches = [name for name in self.weights if name in set(branches)] if fusion == "jumping" else []
         if len(self.branches) == len(self.weights):
             self.branches = []
         heads = 1 + len(self.branches)
         jumping = fusion == "jumping"
-        self.norms = nn.ModuleList(nn.LayerNorm(first) for _ in self.branches)
         self.shares = nn.Parameter(torch.zeros(heads + num_blocks)) if jumping else None
         tails = len(self.weights) if fusion == "output" else 1
         widths = [hidden_channels] * (num_layers - 1) + [out_channels]
@@ -110,7 +109,7 @@ class Encoder(nn.Module):
 
     def reset_parameters(self) -> None:
         for module in self.modules():
-            if isinstance(module, Linear | nn.LayerNorm):
+            if isinstance(module, Linear):
                 module.reset_parameters()
         for gate in self.gates.values():
             nn.init.ones_(gate)
@@ -128,9 +127,7 @@ class Encoder(nn.Module):
     def decode(self, encoded: tuple[Tensor, ...], blocks: Callable[[Tensor], list[Tensor]] | None = None) -> Tensor:
         """H0 from what :meth:`encode` gave; ``blocks`` gives h_0 and what local blocks make of it."""
         if self.shares is not None:
-            first, *others = (
-                F.dropout(F.relu(value), self.dropout, self.training) for value in self._normalized(encoded)
-            )
+            first, *others = (F.dropout(F.relu(value), self.dropout, self.training) for value in encoded)
             others = [_scaled(value, self._weight(name)) for value, name in zip(others, self.branches, strict=True)]
             seen = [*([first] if blocks is None else blocks(first)), *others]
             shares = torch.softmax(self.shares, dim=0)
@@ -141,10 +138,6 @@ class Encoder(nn.Module):
             return outputs[0]
         weighted = [_scaled(value, self._weight(name)) for value, name in zip(outputs, self.weights, strict=True)]
         return sum(weighted[1:], weighted[0])
-
-    def _normalized(self, encoded: tuple[Tensor, ...]) -> list[Tensor]:
-        first, *branches = encoded
-        return [first, *(norm(value) for norm, value in zip(self.norms, branches, strict=True))]
 
     def _weight(self, name: str) -> float | Tensor:
         weight = self.weights[name]

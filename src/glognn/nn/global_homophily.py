@@ -12,12 +12,13 @@ and returns (1-g) Z* H S + g H0. S is the identity in GloGNN and a learnable dia
 solves for Z* with the Woodbury identity; the push-through identity V (a V^T V + b)^-1 = (a V V^T + b)^-1 V gives
 the same result from one c x c positive definite solve, with no division by 1-g or b that could cancel.
 
-With ``scale_free`` both betas are multiplied by t = tr(V^T V) / c, V being H S or H as below. Then the layer commutes with
-a rescaling of H and H0, and one pair of betas means the same on every graph, whatever the size of its embeddings.
+With ``scale_free`` both betas are multiplied by t = tr(V^T V) / c, V being H S or H as below. Then the layer commutes
+with a rescaling of H and H0, and one pair of betas means the same on every graph, whatever the size of its embeddings.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from glognn.errors import InputError, TrainingError
+from glognn.errors import InputError, NotFiniteError, TrainingError
 from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
 from glognn.nn.hops import Hops, NewRows, Operators
@@ -102,7 +103,7 @@ class GlobalHomophily(nn.Module):
         self._raises = True
         self.normalization = config.normalization
         self.scale_free = config.scale_free
-        self.tau = nn.Parameter(torch.empty(())) if config.tau == "learned" else None
+        self.tau = nn.Parameter(torch.empty(1)) if config.tau == "learned" else None
         self.hops = None if config.beta2 == 0 else (Hops(powers(config.num_hops)) if hops is None else hops)
         self.scale = None if coefficient == "plain" else nn.Parameter(torch.empty(channels))
         self._adjacency = AdjacencyCache()
@@ -218,9 +219,12 @@ class GlobalHomophily(nn.Module):
         if not self._raises:
             factor = torch.where(failed == 0, factor, torch.nan)
         elif int(failed):
+            norm = float(G.detach().trace())
+            if not math.isfinite(norm):
+                raise NotFiniteError("The closed-form solve failed: it is given embeddings that are not finite")
             raise TrainingError(
-                f"The closed-form solve failed: beta1 + beta2 = {float(b):g} is lost against embeddings of squared norm "
-                f"{float(G.detach().trace()):.3g}. Raise beta1 or beta2, or lower the learning rate."
+                f"The closed-form solve failed: beta1 + beta2 = {b:g} is lost against embeddings of squared norm "
+                f"{norm:.3g}. Raise beta1 or beta2, normalise features and adjacency, or lower the learning rate."
             )
         root = torch.linalg.solve_triangular(factor, identity, upper=False)
         inverse = root.mT @ root

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from glognn.errors import InputError
+from glognn.records import NUMBER, Form, misfit
 from glognn.storage import write_atomically
+from glognn.training.preflight import ran_out
+
+_VALUES, _SHA256 = "glognn", "sha256"
+_SNAPSHOT: Form = {
+    "engine": str,
+    "alive": [int],
+    "inside": [int],
+    "histories": [{"curve": [dict], "best": dict, "seconds": NUMBER}],
+}
 
 
 @dataclass(frozen=True)
@@ -25,9 +39,10 @@ class Snapshot:
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-    """Write tensors and JSON values into one safetensors file, atomically."""
+    """Write tensors and JSON values into one safetensors file, atomically, with the sha256 of both."""
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"glognn": json.dumps(values)}  # one entry: the order of several differs from run to run
+    sealed = values | {_SHA256: _content_sha256(contiguous, values)}
+    metadata = {_VALUES: json.dumps(sealed)}  # one entry: the order of several differs from run to run
 
     def save(temporary: Path) -> None:
         try:
@@ -38,17 +53,56 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any])
     write_atomically(path, save)
 
 
+def _content_sha256(tensors: dict[str, Tensor], values: dict[str, Any]) -> str:
+    """Of tensors and values, at about 1 GB/s."""
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+Header = dict[str, tuple[int, ...]]
+"""The shapes of the tensors in a file, by name."""
+
+
+def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
+    """The shapes and values of what :func:`save_tensors` wrote; no tensor is read.
+
+    A file is refused that does not hold as many bytes as its shapes need.
+    """
+    with _opened(path) as file:
+        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}, _values(file)[0]  # noqa: SIM118
+
+
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`save_tensors` wrote."""
+    """Read what :func:`save_tensors` wrote, which must be as it was written."""
+    with _opened(path) as file:
+        values, sha256 = _values(file)
+        # A copy in memory of torch's own has the alignment that equal bits need.
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    if sha256 is not None and sha256 != _content_sha256(tensors, values):  # none in files of earlier versions
+        raise InputError(f"'{path}' is damaged: its sha256 is not the one that it was written with.")
+    return tensors, values
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
-            values = json.loads((file.metadata() or {}).get("glognn", "{}"))
-            # A copy in memory of torch's own has the alignment that equal bits need.
-            return {name: file.get_tensor(name).clone() for name in file.keys()}, values  # noqa: SIM118
+            yield file
     except FileNotFoundError:
         raise InputError(f"There is no file '{path}'.") from None
-    except (SafetensorError, json.JSONDecodeError, OSError) as error:
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise InputError(f"'{path}' is not a readable safetensors file: {error}.") from None
+
+
+def _values(file: Any) -> tuple[dict[str, Any], Any]:
+    """The values of an open file, and their sha256 with the tensors."""
+    values = json.loads((file.metadata() or {}).get(_VALUES, "{}"))
+    if not isinstance(values, dict):
+        raise ValueError(f"its values are {values!r:.60}")
+    return values, values.pop(_SHA256, None)
 
 
 class Checkpoint:
@@ -77,10 +131,34 @@ class Checkpoint:
         """The latest snapshot, or ``None`` when there is none yet."""
         if not self.path.exists():
             return None
-        tensors, values = load_tensors(self.path)
+        try:
+            _, values = read_header(self.path)
+        except InputError as error:
+            raise self._damaged(error) from None
         if values.get("identity") != self.identity:
             raise InputError(
                 f"The checkpoint '{self.path}' belongs to another graph, settings or package version: "
                 "start again in a new folder."
             )
+        with self.restoring():
+            if wrong := misfit(values, _SNAPSHOT):
+                raise InputError(wrong)
+            tensors, values = load_tensors(self.path)
         return Snapshot(tensors, values, values["engine"])
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Whatever does not fit, while a snapshot is put in place, is said of its file."""
+        try:
+            yield
+        except (InputError, LookupError, TypeError, ValueError, RuntimeError) as error:
+            if ran_out(error):
+                raise
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> InputError:
+        reason = " ".join(str(error).split()).rstrip(".")
+        return InputError(
+            f"The checkpoint '{self.path}' is damaged ({reason}): delete it, and the run starts again from its first "
+            "epoch."
+        )

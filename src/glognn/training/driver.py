@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from glognn.errors import InputError, MemoryExhaustedError, TrainingError
+from glognn.errors import InputError, MemoryExhaustedError, NotFiniteError, RoundingWarning, TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
+from glognn.models.configs import ModelConfig
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
@@ -26,6 +28,7 @@ from glognn.training.devices import DTYPES, resolve_device, threads
 from glognn.training.engines import Members, choose
 from glognn.training.history import History, TrainingResult
 from glognn.training.preflight import within_memory
+from glognn.training.rounding import rounding_warning
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -146,17 +149,29 @@ class _Driver:
         self.remembers = with_weights and self.configs[0].selection == "best"
         self.alive = list(range(len(self.models)))
         self.inside = list(self.alive)
-        self.histories = [History(config) for config in self.configs]
+        settings = [_settings(model.config) for model in self.models]
+        self.histories = [History(*each) for each in zip(self.configs, settings, strict=True)]
         self.endings: list[Ending | None] = [None] * len(self.models)
         snapshot = None if checkpoint is None else checkpoint.load()
         self.choice = choose(members, "" if snapshot is None else snapshot.engine)
-        if snapshot is not None:
-            self.alive, self.inside = snapshot.values["alive"], snapshot.values["inside"]
+        if checkpoint is not None and snapshot is not None:
+            with checkpoint.restoring():
+                self._restore_values(snapshot.values)
+        self.warnings = tuple(filter(None, [rounding_warning(self.models[0], members.graph)]))
         self.engine = self.choice.engine(members.only(self.inside))
-        if snapshot is not None:
-            self.engine.restore(snapshot.tensors)
-            for i, values in zip(self.alive, snapshot.values["histories"], strict=True):
-                self.histories[i].restore(values)
+        if checkpoint is not None and snapshot is not None:
+            with checkpoint.restoring():
+                if self.remembers and not any(name.partition("/")[0] == "best" for name in snapshot.tensors):
+                    raise InputError("its best weights are absent")
+                self.engine.restore(snapshot.tensors)
+
+    def _restore_values(self, values: dict[str, Any]) -> None:
+        alive, inside = values["alive"], values["inside"]
+        if not alive or not set(alive) <= set(inside) <= set(self.inside) or len(set(inside)) < len(inside):
+            raise InputError(f"members {inside!r:.60} of {len(self.models)}, of which {alive!r:.60} go on")
+        self.alive, self.inside = alive, inside
+        for i, history in zip(alive, values["histories"], strict=True):
+            self.histories[i].restore(history)
 
     def run(self) -> list[Ending | None]:
         epoch = self.histories[self.alive[0]].epoch
@@ -191,8 +206,11 @@ class _Driver:
             "engine": self.choice.engine.name,
             "num_parameters": sum(parameter.numel() for parameter in model.parameters()),
             "members": len(self.models),
+            "warnings": self.warnings,
         }
         logger.info("training %s", info)
+        for text in self.warnings:
+            warnings.warn(text, RoundingWarning, stacklevel=5)
         self._tell("on_train_begin", info)
         if finished := [i for i in range(len(self.models)) if i not in self.alive]:
             self._tell("on_saved", finished)
@@ -201,6 +219,7 @@ class _Driver:
         """One step and one evaluation; the members that ended with it."""
         started = time.perf_counter()
         ended: dict[int, Ending] = {}
+        values: list[list[float]] = []
         try:
             self.engine.begin_epoch(epoch)
             losses = self.engine.step()
@@ -208,7 +227,10 @@ class _Driver:
         except MemoryExhaustedError:
             raise
         except TrainingError as error:
-            values, ended = [], {i: self.histories[i].stopped(error, epoch) for i in self.alive}
+            unknown = isinstance(error, NotFiniteError)
+            for i in self.alive:
+                history = self.histories[i]
+                ended[i] = history.stopped(history.diverged(str(error)) if unknown else error, epoch)
         share = (time.perf_counter() - started) / len(self.alive)
         improved = []
         training = set(self.alive) - set(ended)
@@ -231,6 +253,7 @@ class _Driver:
                     engine=self.engine.computed_by,
                     engine_reason=self.choice.reason,
                     member=i,
+                    warnings=self.warnings,
                 )
         if self.remembers and improved:
             self.engine.remember(improved)
@@ -295,3 +318,9 @@ class _Driver:
         self.checkpoint.save(Snapshot(self.engine.snapshot(), values, self.choice.engine.name))
         for i in self.alive:
             self.histories[i].saved = self.histories[i].epoch
+
+
+def _settings(config: ModelConfig) -> str:
+    """The settings of a model that decide how large its numbers are, in words."""
+    names = [name for name in config.varying if not name.endswith("dropout")]
+    return ", ".join(f"{name} {getattr(config, name):g}" for name in names)

@@ -6,9 +6,13 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from glognn.errors import TrainingError
+from glognn.errors import InputError, TrainingError
+from glognn.records import NUMBER, misfit
 from glognn.training.config import TrainingConfig
 from glognn.training.stopping import exceeds_recent_mean, out_of_patience
+
+_LARGE_LOSS = 1e4
+"""Without a step, where chance has the logarithm of the number of classes: scores of such a size overflow soon."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class TrainingResult:
     """What a training came to. The model itself is left with the weights of the ``selected`` epoch.
 
     ``engine`` is what computed it (``eager``, ``stacked``, ``captured`` or ``native``), ``engine_reason`` why no faster
-    one did, and ``member`` its place among those it was trained with.
+    one did, ``member`` its place among those it was trained with, and ``warnings`` what its user was told.
     """
 
     best: Scores
@@ -43,13 +47,20 @@ class TrainingResult:
     engine: str
     engine_reason: str = ""
     member: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class History:
-    """The curve and the best epoch of one training; the rules of stopping and selection."""
+    """The curve and the best epoch of one training; the rules of stopping and selection.
 
-    def __init__(self, config: TrainingConfig) -> None:
+    Args:
+        config: How the model is trained.
+        settings: What else decides the size of its numbers, in words.
+    """
+
+    def __init__(self, config: TrainingConfig, settings: str = "") -> None:
         self.config = config
+        self._settings = settings
         self.curve: list[dict[str, float]] = []
         self.best: Scores | None = None
         self.seconds = 0.0
@@ -95,10 +106,17 @@ class History:
 
     def check_finite(self, train_loss: float, val_loss: float) -> None:
         if not (math.isfinite(train_loss) and math.isfinite(val_loss)):
-            raise self.diverged(f"The loss is not finite (train {train_loss}, validation {val_loss})")
+            raise self.diverged(f"The loss is not finite (train {train_loss}, validation {val_loss})", train_loss)
 
-    def diverged(self, what: str) -> TrainingError:
+    def diverged(self, what: str, train_loss: float = math.nan) -> TrainingError:
         """What is not finite any more, with the likely cause and the remedies."""
+        first = self.curve[0]["train_loss"] if self.curve else train_loss
+        if not first < _LARGE_LOSS:
+            named = f" ({self._settings})" if self._settings else ""
+            return TrainingError(
+                f"{what}. The loss was {first:.3g} before the first step, so the learning rate is not the cause: scale "
+                f"the features, normalise the adjacency, choose other settings of the model{named}, or use float64."
+            )
         return TrainingError(
             f"{what}, most likely because steps are too large: lower the learning rate (now "
             f"{self.config.learning_rate:g}), raise beta1 + beta2 where the model has them, or use float64."
@@ -139,6 +157,10 @@ class History:
         return {"curve": self.curve, "best": asdict(self.best), "seconds": self.seconds}
 
     def restore(self, values: dict[str, Any]) -> None:
+        metric = self.config.metric
+        names = ("epoch", "train_loss", "val_loss", f"train_{metric}", f"val_{metric}", "seconds")
+        if wrong := misfit(values["curve"], [dict.fromkeys(names, NUMBER)], "curve"):
+            raise InputError(wrong)
         self.curve = values["curve"]
         self._val_losses = [row["val_loss"] for row in self.curve]
         self.best = Scores(**values["best"])

@@ -1,7 +1,8 @@
 """Whether a training fits the memory there is: judged from sizes before it starts, explained when memory runs out.
 
-Counted is what a model's settings predict (``ModelConfig``), against what the system, the control group (as of a
-container) or the GPU can still give. ``GLOGNN_MEMORY_CHECK=0`` switches refusals off. Imports no torch.
+Counted is what a model's settings predict (``ModelConfig``), on a CPU as what the process will hold more than it holds
+now, against what the system, the control group (as of a container) or the GPU can still give, less a margin.
+``GLOGNN_MEMORY_CHECK=0`` switches refusals off. Imports no torch.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from glognn.errors import MemoryExhaustedError, TooLargeError
 from glognn.models.configs import GloGNNConfig, GloGNNPlusPlusConfig
 from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, sparse_bytes
 from glognn.native.memory import CoreSizes
+from glognn.training.allocator import give_back_large_blocks
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +37,12 @@ _SPARSER_BYTES = 32
 """Of a dense value while it becomes a sparse one, measured; 16 stay."""
 _MATTERING = ("hidden_channels", "num_layers", "num_rounds", "num_hops", "heads", "num_rings")
 """Settings that decide how much is needed, where a model has them."""
+MARGIN = 0.1
+"""Share of what the process will hold that must stay free: so exact is what is predicted (benchmarks/resident.py)."""
+LIBRARY_BYTES = 20 * 2**20
+"""What the first training brings with it, measured: code of libraries that is read, and their own memory."""
+THREAD_BYTES = 2**18
+"""Of each thread: its stack and what libraries keep for it; eight took less than could be measured."""
 BATCH_BYTES = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 """What models that train as one batch may take."""
 
@@ -99,6 +107,27 @@ class Need:
         )
 
 
+def resident_bytes(need: Need, graph: Graph, threads: int) -> int:
+    """What the process will hold more than now at the peak, on a CPU: features it holds already."""
+    coming = need.weights + need.activations + max(0, need.inputs - _feature_bytes(graph))
+    return max(need.preparation, coming) + LIBRARY_BYTES + threads * THREAD_BYTES
+
+
+def resident_now() -> int:
+    """Bytes that this process holds; 0 where that is not known."""
+    found = [line.split()[1] for line in _lines(_SYSTEM / "proc/self/status") if line.startswith("VmRSS:")]
+    return 1024 * (_number(found) or 0)
+
+
+def _feature_bytes(graph: Graph) -> int:
+    from glognn.graph.sparse import SparseMatrix
+
+    if not isinstance(graph.x, SparseMatrix):
+        return 0 if graph.x is None else graph.x.nbytes
+    parts = {id(csr): csr for csr in (graph.x.csr, graph.x.csr_transposed)}.values()
+    return sum(part.nbytes for csr in parts for part in (csr.crow_indices(), csr.col_indices(), csr.values()))
+
+
 def core_sizes(model: GloGNNConfig, sizes: Sizes, *, members: int = 1, threads: int = 1) -> CoreSizes:
     """GloGNN on a graph, as the compiled core's memory depends on it."""
     inputs = {}
@@ -122,15 +151,13 @@ def core_sizes(model: GloGNNConfig, sizes: Sizes, *, members: int = 1, threads: 
 
 def need_of(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> Need:
     """What training models with these settings takes, by the engine that does it."""
-    import torch
-
     from glognn.training.devices import DTYPES, resolve_device
     from glognn.training.engines.native import refusal_of_settings
 
     sizes = sizes_of(graph)
     compiled = training.engine in ("auto", "native") and resolve_device(training.device).type == "cpu"
     if compiled and isinstance(model, GloGNNConfig) and not refusal_of_settings(model, training, graph):
-        return Need.native(model, sizes, members=members, threads=training.threads or torch.get_num_threads())
+        return Need.native(model, sizes, members=members, threads=_threads(training))
     return Need.of(model, sizes, members=members, value_bytes=DTYPES[training.dtype].itemsize)
 
 
@@ -158,18 +185,30 @@ def check_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, mem
 
     device = resolve_device(training.device)
     need = need_of(model, graph, training, members)
-    for what, size, place in (
-        ("preparing the graph", need.preparation, "cpu"),
-        ("training", need.training, device.type),
-    ):
+    on_host = device.type == "cpu"
+    whole = resident_bytes(need, graph, _threads(training)) if on_host else need.training
+    for what, size, place in (("preparing the graph", need.preparation, "cpu"), ("training", whole, device.type)):
         free = free_memory(device if place == device.type else None)
-        if free is not None and size > free:
+        margin = _margin(size, place)
+        if free is not None and size + margin > free:
             hopeless = what != "training" or need.inputs > free
             raise TooLargeError(
                 f"{_title(model, members)} does not fit: {what} takes about {_gib(size)}"
-                f"{_parts(need) if what == 'training' else ''}, and {_gib(free)} are free {_where(place)}. "
+                f"{_parts(need) if what == 'training' else ''}, and {_gib(free)} are free {_where(place)}, "
+                f"{_gib(margin)} of them as a margin. "
                 f"{_advice(model, members, place, hopeless=hopeless)} {SWITCH}=0 tries it all the same."
             )
+
+
+def _margin(size: int, place: str) -> int:
+    """What must stay free beside it: a share of all that the process will hold there."""
+    return int(MARGIN * (size + (resident_now() if place == "cpu" else 0)))
+
+
+def _threads(training: TrainingConfig) -> int:
+    import torch
+
+    return training.threads or torch.get_num_threads()
 
 
 def members_at_once(model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
@@ -178,7 +217,12 @@ def members_at_once(model: ModelConfig, graph: Graph, training: TrainingConfig) 
 
     device = resolve_device(training.device)
     budget, free = BATCH_BYTES[device.type], free_memory(device)
-    return members_within(budget if free is None else min(budget, free), model, graph, training)
+    if free is not None:
+        free = int((free - _margin(0, device.type)) / (1 + MARGIN))
+        if device.type == "cpu":
+            free += _feature_bytes(graph) - LIBRARY_BYTES - _threads(training) * THREAD_BYTES
+        budget = min(budget, free)
+    return members_within(budget, model, graph, training)
 
 
 def members_within(budget: int, model: ModelConfig, graph: Graph, training: TrainingConfig) -> int:
@@ -190,6 +234,7 @@ def members_within(budget: int, model: ModelConfig, graph: Graph, training: Trai
 @contextmanager
 def within_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> Iterator[None]:
     """Train within: refused before it begins where it cannot fit, explained where memory runs out."""
+    give_back_large_blocks()
     check_memory(model, graph, training, members)
     try:
         yield

@@ -22,7 +22,14 @@ from glognn.models.memory import Sizes
 from glognn.settings import choice, integer, real, switch
 
 
-class GCNConfig(ModelConfig):
+class _PropagatingConfig(ModelConfig):
+    """Of models that multiply with PyTorch Geometric's normalised adjacency."""
+
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        return sizes.propagation_bytes()
+
+
+class GCNConfig(_PropagatingConfig):
     title = "GCN"
     name = "gcn"
     summary = "Averages over neighbours, on PyTorch Geometric's layers"
@@ -83,7 +90,7 @@ class GATConfig(ModelConfig):
         return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.pattern_bytes()
 
 
-class MixHopConfig(ModelConfig):
+class MixHopConfig(_PropagatingConfig):
     title = "MixHop"
     name = "mixhop"
     summary = "Neighbourhoods of several distances side by side, on PyTorch Geometric's layer"
@@ -109,7 +116,7 @@ class MixHopConfig(ModelConfig):
         return sizes.nodes * (kept * self.hidden_channels * (self.num_hops + 1) + 6 * sizes.classes)
 
 
-class GCNIIConfig(ModelConfig):
+class GCNIIConfig(_PropagatingConfig):
     title = "GCNII"
     name = "gcnii"
     summary = "A deep GCN with initial residual and identity mapping, on PyTorch Geometric's layer"
@@ -192,7 +199,7 @@ class LINKXConfig(ModelConfig):
         return sizes.feature_bytes() + sizes.adjacency_bytes(loops=False)
 
 
-class SGFormerConfig(ModelConfig):
+class SGFormerConfig(_PropagatingConfig):
     title = "SGFormer"
     name = "sgformer"
     summary = "Attention between all nodes beside a GCN; PyTorch Geometric's"
@@ -238,7 +245,7 @@ class SGFormerConfig(ModelConfig):
         return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
 
 
-class PolynormerConfig(ModelConfig):
+class PolynormerConfig(_PropagatingConfig):
     title = "Polynormer"
     name = "polynormer"
     summary = "Polynomials of features, over neighbours and then over all nodes; PyTorch Geometric's"
@@ -340,3 +347,7 @@ class DirGNNConfig(ModelConfig):
     def input_bytes(self, sizes: Sizes) -> int:
         matrices = 1 if self.convolution == "gcn" else 2
         return sizes.feature_bytes() + matrices * sizes.adjacency_bytes(loops=False)
+
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        """Weights in float64 with their indices, several times at once, measured."""
+        return 46 * sizes.entries

@@ -55,8 +55,9 @@ def choose(members: Members, begun: str = "") -> Choice:
             return Choice(engine, "; ".join(refusals) if named == "auto" else f"asked for: {named}")
         refusals.append(f"not {engine.name}, because {refusal}")
     if begun:
+        reason = refusals[0] if refusals else "there is no such one"
         raise InputError(
-            f"The run was begun by the engine '{begun}', which does not take it now: {refusals[0]}. Go on with the "
+            f"The run was begun by the engine '{begun}', which does not take it now: {reason}. Go on with the "
             "device, installation and GLOGNN_NATIVE it was begun with, or in a new folder."
         )
     raise InputError(f"The engine '{wanted}' does not take this run: {refusals[0]}. Take another, or 'auto'.")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.training.config import TrainingConfig
@@ -29,6 +30,13 @@ class Members:
     models: Sequence[NodeModel[Any]]
     configs: Sequence[TrainingConfig]
     splits: Sequence[int]
+
+    def __post_init__(self) -> None:
+        if not len(self.models) == len(self.configs) == len(self.splits) or not self.models:
+            raise InputError(
+                "The 'models', 'configs' and 'splits' parameters of Members must be of one length of at least 1. "
+                f"Got {len(self.models)}, {len(self.configs)} and {len(self.splits)} instead."
+            )
 
     def only(self, places: Sequence[int]) -> Members:
         """Some of them, in this order."""
@@ -91,6 +99,22 @@ class Engine(ABC):
     def snapshot(self) -> dict[str, Tensor]:
         """Everything needed to go on, on a CPU to the same bits."""
 
+    @classmethod
+    def part(cls, snapshot: Mapping[str, Tensor], members: Sequence[int], model: NodeModel[Any]) -> dict[str, Tensor]:
+        """The snapshot of some members, in this order, of that of all; ``model`` is one of them."""
+        return dict(snapshot)
+
     @abstractmethod
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         """Go on from a snapshot of the same members."""
+
+
+def refuse_misfit(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    """Refuse tensors of a snapshot that have not the names, shapes and kinds of those in whose place they go."""
+    for name in sorted({*found, *wanted}):
+        got, must = (
+            "absent" if each is None else f"of shape {tuple(each.shape)}, {each.dtype}"
+            for each in (found.get(name), wanted.get(name))
+        )
+        if got != must:
+            raise InputError(f"The tensor '{name}' of a snapshot must be {must}. It is {got} instead.")

@@ -13,7 +13,7 @@ from torch import Tensor
 from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
-from glognn.training.engines.base import Engine, Members
+from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import class_weights
 
 
@@ -135,6 +135,13 @@ class EagerEngine(Engine):
             part, _, rest = name.partition("/")
             if rest:
                 parts[part][rest] = tensor
+        own, weights = self.model.state_dict(), list(self.model.parameters())
+        refuse_misfit(parts["model"], own)
+        refuse_misfit(parts["best"], own if parts["best"] else {})
+        stepped = {name.partition("/")[0] for name in parts["optimizer"]}
+        steps = {f"{index}/step": torch.zeros(()) for index in stepped}
+        moments = {f"{index}/{name}": weights[int(index)] for index in stepped for name in ("exp_avg", "exp_avg_sq")}
+        refuse_misfit(parts["optimizer"], steps | moments)
         self.model.load_state_dict(parts["model"])
         self._best = {name: tensor.to(self._device) for name, tensor in parts["best"].items()}
         state: dict[int, dict[str, Tensor]] = {}

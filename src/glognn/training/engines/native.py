@@ -30,7 +30,7 @@ from glognn.native.memory import LANES, padded
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, not_compiled, powers
 from glognn.training.config import TrainingConfig
-from glognn.training.engines.base import Engine, Members
+from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
 
 MAX_CLASSES = LANES
@@ -58,11 +58,6 @@ class NativeEngine(Engine):
 
     def __init__(self, members: Members, *, threads: int | None = None) -> None:
         graph, models, configs, splits = members.graph, members.models, members.configs, members.splits
-        if not len(models) == len(configs) == len(splits) or not models:
-            raise InputError(
-                "The 'models', 'configs' and 'splits' parameters of Members must be of one length of at least 1. "
-                f"Got {len(models)}, {len(configs)} and {len(splits)} instead."
-            )
         if refusal := self.refusal(members):
             raise InputError(f"The native engine cannot train these members: {refusal}.")
         self._library: Any = find_library()
@@ -153,14 +148,16 @@ class NativeEngine(Engine):
         state |= {"best": self._best} if self._best.numel() else {}
         return {name: tensor.clone() for name, tensor in state.items()}
 
+    @classmethod
+    def part(cls, snapshot: Mapping[str, Tensor], members: Sequence[int], model: NodeModel[Any]) -> dict[str, Tensor]:
+        return {name: tensor[list(members)] for name, tensor in snapshot.items()}
+
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         own = {"weights": self._weights, "first": self._first, "second": self._second, "steps": self._steps}
+        refuse_misfit(snapshot, own | ({"best": self._weights} if "best" in snapshot else {}))
         self._best = snapshot["best"].clone() if "best" in snapshot else torch.empty(0)
-        state = {name: tensor for name, tensor in snapshot.items() if name != "best"}
-        if set(state) != set(own) or any(state[name].shape != tensor.shape for name, tensor in own.items()):
-            raise InputError("The snapshot must be one of the same members, in number and shape.")
         for name, tensor in own.items():
-            tensor.copy_(state[name])
+            tensor.copy_(snapshot[name])
         self._library.call("forward", self._handle)
 
     def mask(self, index: int) -> Tensor:

@@ -16,7 +16,7 @@ from torch.func import functional_call, vmap
 
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
-from glognn.training.engines.base import Engine, Members
+from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
 from glognn.training.optimiser import MemberAdam
 
@@ -51,8 +51,7 @@ class StackedEngine(Engine):
         states = [model.state_dict() for model in models]
         self._trained = [name for name, _ in first.named_parameters()]
         buffers = [name for name, _ in first.named_buffers() if name in states[0]]
-        # running statistics come first by member: torch's rule for vmap changes them in place only then
-        self._axes = {name: min(states[0][name].dim(), 1) if name in self._trained else 0 for name in states[0]}
+        self._axes = _axes(first)
         stacked = {name: torch.stack([s[name] for s in states], self._axes[name]) for name in self._trained + buffers}
         self.weights = {name: t.requires_grad_(name in self._trained) for name, t in stacked.items()}
         trained = {name: self.weights[name] for name in self._trained}
@@ -165,12 +164,36 @@ class StackedEngine(Engine):
         tensors |= {f"best/{name}": t for name, t in self._best.items() if t.numel()}
         return tensors | {"streams": self._dropout.streams.state()}
 
+    @classmethod
+    def part(cls, snapshot: Mapping[str, Tensor], members: Sequence[int], model: NodeModel[Any]) -> dict[str, Tensor]:
+        axes, index = _axes(model), torch.tensor(list(members))
+
+        def picked(name: str, tensor: Tensor) -> Tensor:
+            group, _, weight = name.partition("/")
+            if name == "steps":  # of each weight, the same for all members
+                return tensor
+            return tensor.index_select(0 if group == "streams" else axes[weight], index)
+
+        return {name: picked(name, tensor) for name, tensor in snapshot.items()}
+
     @torch.no_grad()
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
+        own = {name: tensor for name, tensor in self.snapshot().items() if not name.startswith("best/")}
+        best = {f"best/{name}": tensor for name, tensor in self._state().items()}
+        refuse_misfit(snapshot, own | (best if best.keys() & snapshot.keys() else {}))
         for name, weight in self.weights.items():
             weight.copy_(snapshot[f"weights/{name}"])
         self._optimizer.restore(snapshot)
-        best = {name: snapshot.get(f"best/{name}") for name in self._best}
-        self._best = {name: torch.empty(0) if t is None else t.to(self.device) for name, t in best.items()}
+        found = {name: snapshot.get(f"best/{name}") for name in self._best}
+        self._best = {name: torch.empty(0) if t is None else t.to(self.device) for name, t in found.items()}
         self._dropout.streams.restore(snapshot["streams"])
         self._kept = None
+
+
+def _axes(model: NodeModel[Any]) -> dict[str, int]:
+    """The axis of the members in each part of a model's state.
+
+    Running statistics come first by member: torch's rule for vmap changes them in place only then.
+    """
+    trained = {name for name, _ in model.named_parameters()}
+    return {name: min(value.dim(), 1) if name in trained else 0 for name, value in model.state_dict().items()}

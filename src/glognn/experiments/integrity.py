@@ -1,0 +1,132 @@
+"""What a finished folder was when it was finished: its files, each with its size and sha256. Imports no torch.
+
+The mark of a finished run, ``DONE``, holds them, and ``estimator.json`` those of a saved classifier. Only what is named
+there is checked, so that a user may put other files beside it. Folders of versions that did not record their files have
+an empty ``DONE``; they are read as they are. A list of files tells damage, and a file of another run; who can write the
+folder can write the list, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from glognn.data.fetch import file_sha256
+from glognn.data.layout import NODES, TABLES
+from glognn.errors import InputError
+from glognn.experiments.layout import CURVE, DONE, MODEL, REPORT
+from glognn.records import Form, check_version, misfit, read_record
+from glognn.storage import write_json
+
+MANIFEST_VERSION = 1
+MANIFEST = "manifest"
+MISSING = "is missing"
+_REMEDY = "put it back from a copy, or train again; 'glognn verify FOLDER' tells the state of every file"
+_FILE: Form = {"bytes": int, "sha256": str}
+Files = Mapping[str, dict[str, Any]]
+"""By name in a folder: bytes and sha256."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The files of a finished folder, and those that are kept of the tables it was trained on, wherever they lie."""
+
+    files: Files
+    tables: Files = field(default_factory=dict)
+
+
+def measure_files(folder: Path, names: Iterable[str]) -> Files:
+    """Size and sha256 of files as they are now; about 1 GB/s."""
+    return {name: {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)} for name in names}
+
+
+def measure_tables(dataset: str) -> Files:
+    """Of what is kept of a user's tables beside the graph that was made of them; nothing of any other graph."""
+    graph = Path(dataset)
+    kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
+    names = [name for name in (graph.name, NODES, TABLES) if kept and (graph.parent / name).is_file()]
+    return measure_files(graph.parent, names)
+
+
+def seal(folder: Path, tables: Files) -> None:
+    """Say that a run is finished, and with which files."""
+    names = [name for name in (REPORT, CURVE, MODEL) if (folder / name).is_file()]
+    content = {"schema_version": MANIFEST_VERSION, "files": measure_files(folder, names), "tables": tables}
+    write_json(folder / DONE, content)
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """What the mark of a finished run says; ``None`` where there is none, or an empty one of an earlier version."""
+    path = folder / DONE
+    try:
+        if not path.stat().st_size:
+            return None
+        content = read_record(path, {})
+    except FileNotFoundError:
+        return None
+    check_version(path, content, MANIFEST_VERSION)
+    return Manifest(*(_files(path, content, part) for part in ("files", "tables")))
+
+
+def _files(path: Path, content: dict[str, Any], part: str) -> Files:
+    wrong = misfit(content, {part: dict}) or misfit(content[part], dict.fromkeys(content[part], _FILE), part)
+    if wrong or any(Path(name).name != name for name in content[part]):
+        raise InputError(f"'{path}' is damaged: {wrong or f'{part} must name files of its folder'}.")
+    files: Files = content[part]
+    return files
+
+
+def check_files(folder: Path, only: Iterable[str] | None = None) -> None:
+    """Refuse a finished folder one of whose files, or one of some of them, is not as it was."""
+    if (manifest := read_manifest(folder)) is not None:
+        files = manifest.files
+        refuse_changed(folder, files if only is None else {name: files[name] for name in only if name in files})
+
+
+def check_tables(folder: Path, dataset: str) -> None:
+    """Refuse the graph of a finished run, made of tables, when it or what is kept of them is not as it was."""
+    if (manifest := read_manifest(folder)) is not None:
+        refuse_changed(Path(dataset).parent, manifest.tables)
+
+
+def sealed(record: dict[str, Any], files: Files) -> dict[str, Any]:
+    """A record together with the sha256 of its content, and the files that it names."""
+    return {**record, MANIFEST: {"record": _content_sha256(record), "files": files}}
+
+
+def unseal(path: Path, record: dict[str, Any]) -> Files:
+    """The files that a record was sealed with, none by an earlier version; one that was changed since is refused."""
+    if MANIFEST not in record:
+        return {}
+    if wrong := misfit(record, {MANIFEST: {"record": str, "files": dict}}):
+        raise InputError(f"'{path}' is damaged: {wrong}.")
+    content = {name: value for name, value in record.items() if name != MANIFEST}
+    if _content_sha256(content) != record[MANIFEST]["record"]:
+        raise InputError(f"'{path}' was changed: {_REMEDY}.")
+    return _files(path, record[MANIFEST], "files")
+
+
+def _content_sha256(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def refuse_changed(folder: Path, files: Files) -> None:
+    for name, wanted in files.items():
+        if wrong := difference(folder / name, wanted):
+            raise InputError(f"'{folder / name}' {wrong}: {_REMEDY}.")
+
+
+def difference(path: Path, wanted: Mapping[str, Any]) -> str:
+    """How a file differs from what it was, in words; empty where it does not. One of another size is not read."""
+    try:
+        if not path.is_file():
+            return MISSING
+        if (size := path.stat().st_size) != wanted["bytes"]:
+            return f"was changed: it had {wanted['bytes']:,} bytes and has {size:,}"
+        return "" if file_sha256(path) == wanted["sha256"] else "was changed: its sha256 is another"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"

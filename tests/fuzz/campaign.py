@@ -1,0 +1,101 @@
+# ruff: noqa: T201
+"""Damage and read files for some minutes, in processes that may crash, hang or take too much memory.
+
+What goes wrong is kept in a folder with the file that did it, and the command that does it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import multiprocessing
+import queue
+import resource
+import signal
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.targets import Fuzzer
+
+MOST_MEMORY = 8 * 2**30
+"""Bytes of address space; torch alone takes some three of them."""
+
+MOST_SECONDS = 60
+"""Of computing, for one file; a process that takes more is ended by the system."""
+
+
+def _work(names: list[str], first: int, told: Any) -> None:
+    """Damage files, of every kind for as long as of the others; each is told before and after it is read."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    fuzzer, spent = Fuzzer(), dict.fromkeys(names, 0.0)
+    for seed in itertools.count(first):
+        name = min(names, key=lambda each: spent[each])
+        started = time.perf_counter()
+        content = fuzzer.damage(name, seed)
+        told.put((name, content, None))
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        most = int(usage.ru_utime + usage.ru_stime) + MOST_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                fuzzer.read(name, content)
+            told.put((name, None, ""))
+        except BaseException:
+            told.put((name, None, traceback.format_exc()))
+        spent[name] += time.perf_counter() - started
+
+
+def _keep(folder: Path, name: str, content: bytes, why: str, number: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name.replace(' ', '-').replace(',', '')}-{number}"
+    path.write_bytes(content)
+    path.with_name(f"{path.name}.txt").write_text(why)
+    print(
+        f"{name}: {why.strip().splitlines()[-1][:200]}\n  again: python -m tests.fuzz --target '{name}' --file {path}"
+    )
+
+
+def fuzz(names: list[str], seconds: float, seed: int, folder: Path) -> int:
+    context = multiprocessing.get_context("spawn")
+    cases, wrong, known = Counter[str](), 0, set[str]()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        told: Any = context.Queue()
+        worker = context.Process(target=_work, args=(names, seed + sum(cases.values()), told), daemon=True)
+        worker.start()
+        name, content = "", b""
+        while time.monotonic() < end:
+            alive = worker.is_alive()
+            try:
+                name, given, why = told.get(timeout=1.0)
+            except queue.Empty:
+                if alive:
+                    continue
+                given, why = None, f"its process died with {worker.exitcode}"
+            if given is not None:
+                content = given
+                continue
+            cases[name] += 1
+            line = (why or "").strip().splitlines()[-1:]
+            if why:
+                wrong += 1
+                place = (
+                    name + "".join(each for each in why.splitlines() if "src/glognn" in each)[-120:] + str(line)[:40]
+                )
+                if place not in known:  # one of a kind is enough to mend it
+                    known.add(place)
+                    _keep(folder, name, content, why, wrong)
+            if not alive:
+                break
+        worker.kill()
+        worker.join()
+    total = sum(cases.values())
+    print(f"{total:,} files of {len(names)} kinds, {total / max(seconds, 1):.0f} a second: {wrong} went wrong")
+    for name in names:
+        print(f"  {name}: {cases[name]:,}")
+    return int(wrong > 0)

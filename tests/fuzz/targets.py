@@ -1,0 +1,242 @@
+"""Every kind of file that the program reads, as it writes it itself, and how it is read."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from glognn import GloGNNClassifier
+from glognn.cli.main import app
+from glognn.data.npz import read_npz, write_npz
+from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
+from glognn.data.tables import read_table, write_table
+from glognn.errors import GloGNNError
+from glognn.experiments.batches import Batch, make_batches
+from glognn.experiments.config import resolve
+from glognn.experiments.folder import find_runs, load_model
+from glognn.experiments.plan import Job
+from glognn.experiments.progress import Progress
+from glognn.experiments.reports import read_report
+from glognn.experiments.saved import open_saved
+from glognn.experiments.train import train_models
+from glognn.experiments.tune import tune
+from glognn.graph.graph import Graph
+from glognn.report.listing import find_groups
+from tests.conftest import make_data
+from tests.fuzz import damage
+from tests.fuzz.damage import Damage, damaged
+
+QUICK: dict[str, Any] = {"epochs": 2, "hidden_channels": 4, "checkpoint_interval": 0.0, "threads": 1, "device": "cpu"}
+STUDY: dict[str, Any] = {"trials": 3, "splits": "0", "sampler": "random", "workers": 1, **QUICK}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file below the folder of all of them, how it is damaged knowingly, and how it is read; ``writes``: reading it
+    changes the folder.
+    """
+
+    path: str
+    knowing: Damage
+    read: Callable[[Path], object]
+    writes: bool = False
+
+
+def _command(*arguments: str) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        app(list(arguments), standalone_mode=False)
+
+
+def _graph(path: Path) -> None:
+    graph = Graph.from_data(read_npz(path))
+    for split in range(graph.num_splits):
+        graph.check_trainable(split)
+
+
+def _tables(nodes: str, edges: str) -> Callable[[Path], object]:
+    def read(path: Path) -> object:
+        folder = path.parent
+        options = TableOptions(nodes=folder / nodes, edges=folder / edges, label="y", random_splits=2)
+        return Graph.from_data(graph_from_tables(options)[1])
+
+    return read
+
+
+def _runs(path: Path) -> None:
+    find_runs(path.parent)
+    open_saved(path.parent)
+
+
+def _report(path: Path) -> None:
+    read_report(path.parent)
+    open_saved(path.parent)
+    for group in find_groups(path.parent):
+        group.record()
+
+
+def _batches(path: Path) -> None:
+    folder = path.parents[1]
+    [(_, config)] = find_runs(folder)
+    make_batches([Job(folder / f"split-{split}", config, split, "mlp", "default") for split in (0, 1)], group=folder)
+
+
+def _kept(path: Path) -> None:
+    folder = path.parent
+    KeptTables.load(folder).new_nodes(folder.parent / "new.csv", None, unknown_edges="error")
+
+
+def _predicted(path: Path) -> None:
+    open_saved(path.parent).predict()
+
+
+def _classifier(path: Path) -> None:
+    GloGNNClassifier.load(path.parent).predict_proba()
+
+
+def _ids(path: Path) -> None:
+    _command("predict", str(path.parent / "run"), "--ids", str(path), "-o", str(path.with_name("found.csv")))
+
+
+def _labels(path: Path) -> None:
+    out = str(path.with_name("evaluated"))
+    _command("evaluate", str(path.parent / "run"), "--labels", str(path), "-o", out)
+
+
+def _new(path: Path) -> None:
+    _command("predict", str(path.parent / "run"), "--nodes", str(path), "-o", str(path.with_name("found.csv")))
+
+
+def _resume(path: Path) -> None:
+    train_models(resume=path.parents[1])
+
+
+def _study(path: Path) -> None:
+    tune("pairs", "mlp", best=True, out=path.parent, **STUDY)
+
+
+TARGETS: dict[str, Target] = {
+    "npz": Target("graph.npz", damage.npz, _graph),
+    "npz, sparse": Target("sparse.npz", damage.npz, _graph),
+    **{
+        f"{which}, {kind}": Target(f"{which}.{kind}", how, _tables(f"nodes.{kind}", f"edges.{kind}"))
+        for kind, how in (
+            ("csv", damage.csv_text),
+            ("parquet", damage.parquet_table),
+            ("feather", damage.feather_table),
+        )
+        for which in ("nodes", "edges")
+    },
+    "ids": Target("ids.csv", damage.csv_text, _ids),
+    "labels": Target("labels.csv", damage.csv_text, _labels),
+    "new nodes": Target("new.csv", damage.csv_text, _new),
+    "config": Target("run/config.toml", damage.toml_text, _runs),
+    "config of several": Target("both/config.toml", damage.toml_text, _runs),
+    "settings": Target("settings.toml", damage.toml_text, lambda path: resolve([], str(path), {}, None, None)),
+    "report": Target("run/report.json", damage.json_text, _report),
+    "report of several": Target("both/mlp/report.json", damage.json_text, _report),
+    "tables.json": Target("run/tables.json", damage.json_text, _kept),
+    "kept ids": Target("run/nodes.parquet", damage.parquet_table, _kept),
+    "kept graph": Target("run/graph.npz", damage.npz, _predicted),
+    "together": Target("both/mlp/together/{identity}.json", damage.json_text, _batches, writes=True),
+    "model": Target("run/model.safetensors", damage.safetensors, lambda path: load_model(path)),
+    "model of a run": Target("run/model.safetensors", damage.safetensors, _predicted),
+    "checkpoint": Target("begun/checkpoint/latest.safetensors", damage.safetensors, _resume, writes=True),
+    "classifier": Target("classifier/estimator.json", damage.json_text, _classifier),
+    "classifier's model": Target("classifier/{model}", damage.safetensors, _classifier),
+    "classifier's graph": Target("classifier/{graph}", damage.npz, _classifier),
+    "study": Target("study/study.json", damage.json_text, _study, writes=True),
+    "journal": Target("study/study.journal", damage.journal, _study, writes=True),
+}
+
+
+class _Interrupted(Progress):
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        if metrics["epoch"] == 2:
+            raise KeyboardInterrupt
+
+
+def make_files(folder: Path) -> dict[str, Path]:
+    """All kinds of files in a new folder; the path of each below it."""
+    data = make_data(num_nodes=40, num_splits=2)
+    write_npz(data, folder / "graph.npz")
+    sparse = data.clone()
+    sparse.x = data.x.relu().to_sparse_csr()
+    write_npz(sparse, folder / "sparse.npz")
+    values = zip(data.x[:, 0].tolist(), data.y.tolist(), strict=True)
+    rows = [f"{node},{x:.4f},{'red' if node % 2 else 'blue'},{'abc'[y]}" for node, (x, y) in enumerate(values)]
+    texts = {
+        "nodes": ["id,x,colour,y", *rows],
+        "edges": ["from,to", *(f"{first},{second}" for first, second in data.edge_index.T.tolist())],
+        "ids": ["id", "3", "5", "7"],
+        "labels": ["id,y", "3,a", "5,b", "7,c"],
+        "new": ["id,x,colour", "100,0.5,red", "101,0.25,blue"],
+    }
+    for name, lines in texts.items():
+        (folder / f"{name}.csv").write_text("\n".join([*lines, ""]))
+    for name in ("nodes", "edges"):
+        for kind in ("parquet", "feather"):
+            write_table(read_table(folder / f"{name}.csv"), folder / f"{name}.{kind}")
+    tables = TableOptions(nodes=folder / "nodes.csv", edges=folder / "edges.csv", label="y")
+    train_models(model="mlp", tables=tables, out=folder / "run", **QUICK)
+    shutil.copy(folder / "run/config.toml", folder / "settings.toml")
+    graph = str(folder / "graph.npz")
+    train_models(graph, ["mlp", "gcn"], out=folder / "both", **QUICK)
+    with contextlib.suppress(KeyboardInterrupt):
+        train_models(graph, "mlp", splits="0", out=folder / "begun", progress=_Interrupted(), **(QUICK | {"epochs": 3}))
+    tune("pairs", "mlp", out=folder / "study", **STUDY)
+    classifier = GloGNNClassifier(hidden_channels=4, epochs=2).fit(data)
+    classifier.save(folder / "classifier")
+    both = folder / "both/mlp"
+    [(_, config)] = find_runs(both)
+    (both / "split-1/DONE").unlink()
+    batch = Batch(both, tuple(Job(both / f"split-{split}", config, split, "mlp", "default") for split in (0, 1)))
+    batch.begin()
+    [model], [kept] = (list((folder / "classifier").glob(each)) for each in ("model-*", "graph-*"))
+    names = {"identity": batch.identity, "model": model.name, "graph": kept.name}
+    return {name: Path(target.path.format(**names)) for name, target in TARGETS.items()}
+
+
+class Fuzzer:
+    """Damages files of a folder of its own, and reads them."""
+
+    def __init__(self) -> None:
+        self._place = tempfile.TemporaryDirectory(prefix="glognn-fuzz-")
+        self.whole, self.work = Path(self._place.name) / "whole", Path(self._place.name) / "work"
+        self.whole.mkdir()
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.paths = make_files(self.whole)
+        shutil.copytree(self.whole, self.work)
+
+    def damage(self, name: str, seed: int) -> bytes:
+        chance = random.Random(f"{name} {seed}")
+        return damaged((self.whole / self.paths[name]).read_bytes(), TARGETS[name].knowing, chance)
+
+    def read(self, name: str, content: bytes) -> str:
+        """Read a file with another content: how it was refused, or nothing where it was read. Whatever else is raised
+        is for the caller to see.
+        """
+        path = self.work / self.paths[name]
+        path.write_bytes(content)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                TARGETS[name].read(path)
+        except GloGNNError as error:
+            return str(error) or "refused"
+        finally:
+            if TARGETS[name].writes:
+                top = self.paths[name].parts[0]
+                shutil.rmtree(self.work / top)
+                shutil.copytree(self.whole / top, self.work / top)
+            else:
+                path.write_bytes((self.whole / self.paths[name]).read_bytes())
+        return ""
