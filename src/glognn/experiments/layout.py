@@ -1,4 +1,9 @@
-"""The files of a run folder, and the record of a saved classifier. Imports no torch."""
+"""The files of a run folder, of an ``auto`` folder, and the record of a saved classifier. Imports no torch.
+
+An ``auto`` folder holds ``auto.toml`` (what was asked for), ``members/<name>/split-<i>/``, each a run folder with one
+more file, ``probabilities.npy`` (what the trained model says of every node, nodes x classes, float32),
+``ensemble.json``, which is written anew after every member, and at the end ``DONE``.
+"""
 
 from __future__ import annotations
 
@@ -6,4 +11,5 @@ from pathlib import Path
 
 CONFIG, REPORT, CURVE, MODEL, DONE = "config.toml", "report.json", "curve.csv", "model.safetensors", "DONE"
 CLASSIFIER = "estimator.json"
+AUTO, ENSEMBLE, MEMBERS, PROBABILITIES = "auto.toml", "ensemble.json", "members", "probabilities.npy"
 CHECKPOINT = Path("checkpoint") / "latest.safetensors"
