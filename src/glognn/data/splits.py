@@ -1,6 +1,8 @@
-"""Random splits for graphs that bring none."""
+"""Random splits and folds for graphs that bring none."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +10,9 @@ import torch
 from torch import Tensor
 
 from glognn.errors import InputError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 IntArray = npt.NDArray[np.int64]
 
@@ -37,6 +42,42 @@ def random_splits(
             masks["test"][members[num_val : num_val + num_test], split] = True
             masks["train"][members[num_val + num_test :], split] = True
     return {name: torch.from_numpy(mask) for name, mask in masks.items()}
+
+
+def folds(y: Tensor, num_folds: int = 5, *, seed: int = 0) -> dict[str, Tensor]:
+    """Stratified folds of the labelled nodes as splits: ``train``, ``val`` and ``test``, each n x folds.
+
+    Each fold is the val set of one split, all other labels train there, and nobody is test. Every class is dealt out
+    evenly; one with fewer labels than folds validates in as many folds as it has labels, and a single label of a class
+    always trains. So that two classes are in every set, there are at most as many folds as the second largest class has
+    labels.
+    """
+    labels = y.cpu().numpy()
+    generator = np.random.default_rng(seed)
+    classes, sizes = np.unique(labels[labels >= 0], return_counts=True)
+    second = int(np.sort(sizes)[-2]) if sizes.size > 1 else 0
+    if num_folds < 2 or second < 2:
+        raise InputError(
+            f"Folds must be at least 2, of two classes with at least 2 labels each. Got {num_folds} folds, and "
+            f"{second} labels of the second largest class instead."
+        )
+    count = min(num_folds, second)
+    val = np.zeros((labels.size, count), dtype=bool)
+    dealt = 0
+    for label, size in zip(classes, sizes, strict=True):
+        if size > 1:
+            members = generator.permutation(np.flatnonzero(labels == label))
+            val[members, (dealt + np.arange(size)) % count] = True
+            dealt += int(size)
+    masks = {"train": (labels >= 0)[:, np.newaxis] & ~val, "val": val, "test": np.zeros_like(val)}
+    return {name: torch.from_numpy(mask) for name, mask in masks.items()}
+
+
+def add_folds(data: Data, num_folds: int, seed: int) -> str:
+    """Put the masks of :func:`folds` into a graph; what they are, in words."""
+    for name, mask in folds(data.y.view(-1), num_folds, seed=seed).items():
+        data[f"{name}_mask"] = mask
+    return f"{data.val_mask.shape[1]} folds of all labels, stratified, seed {seed}"
 
 
 def validation_part(labels: IntArray, nodes: IntArray, fraction: float, seed: int) -> IntArray:

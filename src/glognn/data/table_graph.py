@@ -63,7 +63,10 @@ _SETS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "t
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """Which tables and columns make a graph; ``None`` for a column: the first, for ends of edges the first two."""
+    """Which tables and columns make a graph; ``None`` for a column: the first, for ends of edges the first two.
+
+    Without a split column there are random splits, by default one, or so many ``folds`` of all labels.
+    """
 
     nodes: Path
     edges: Path
@@ -74,7 +77,8 @@ class TableOptions:
     edge_weight: str | None = None
     unknown_edges: str = "error"
     split_column: str | None = None
-    random_splits: int = 1
+    random_splits: int | None = None
+    folds: int = 0
     split_seed: int = 0
     drop_columns: Sequence[str] = ()
     category_columns: Sequence[str] = ()
@@ -251,10 +255,12 @@ def _add_splits(data: Data, table: Table, options: TableOptions) -> str:
     """Put masks into the graph; where they are from, in words."""
     import torch
 
-    from glognn.data.splits import random_splits
+    from glognn.data.splits import add_folds, random_splits
 
+    if options.split_column is None and options.folds:
+        return add_folds(data, options.folds, options.split_seed)
     if options.split_column is None:
-        for name, mask in random_splits(data.y, options.random_splits, seed=options.split_seed).items():
+        for name, mask in random_splits(data.y, options.random_splits or 1, seed=options.split_seed).items():
             data[f"{name}_mask"] = mask
         return f"random 50/25/25, stratified, seed {options.split_seed}"
     place = f"column '{options.split_column}' of '{options.nodes}'"

@@ -1,8 +1,9 @@
-"""Options that the graph of a user's tables suggests. Imports no torch."""
+"""What a graph suggests: options for that of a user's tables, and which models it suits, in words. Imports no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from glognn.experiments.config import RunConfig
@@ -42,3 +43,61 @@ def advise(class_sizes: Sequence[int], facts: Mapping[str, Any], config: RunConf
     if not tuned:
         advice.append("settings of this graph: --tune 50")
     return advice
+
+
+@dataclass(frozen=True)
+class GraphFacts:
+    """What a cheap look at a graph shows. Homophily is that of the labels that train, ``None`` where not defined."""
+
+    num_nodes: int
+    num_entries: int
+    num_isolated: int
+    largest_degree: int
+    num_features: int
+    sparse_features: bool
+    class_sizes: tuple[int, ...]
+    adjusted_homophily: float | None
+    label_informativeness: float | None
+    one_way: bool
+
+
+_ALIKE, _TELLING = 0.4, 0.1
+"""From which adjusted homophily on neighbours count as alike, and from which informativeness on as telling."""
+
+
+def describe(facts: GraphFacts) -> str:
+    """One paragraph: what kind of graph it is, and what that means for the choice of a model."""
+    labels, smallest = sum(facts.class_sizes), min(facts.class_sizes)
+    links = facts.num_entries / facts.num_nodes
+    kind = "sparse" if facts.sparse_features else "dense"
+    features = f"{facts.num_features:,} features ({kind})" if facts.num_features else "no features"
+    said = [
+        f"{facts.num_nodes:,} nodes with {links:.1f} links each on average (at most {facts.largest_degree:,}"
+        + (f", {facts.num_isolated:,} without any" if facts.num_isolated else "")
+        + f") and {features}; {labels:,} labels of {len(facts.class_sizes)} classes, the smallest with {smallest:,}."
+    ]
+    adjusted, telling = facts.adjusted_homophily, facts.label_informativeness
+    if adjusted is None or telling is None:
+        said.append("Too few linked nodes have labels to say whether neighbours are alike: validation decides alone.")
+    elif adjusted >= _ALIKE:
+        said.append(
+            f"Linked nodes are mostly of one class (adjusted homophily {adjusted:.2f}): models that average neighbours "
+            "do well."
+        )
+    elif telling >= _TELLING:
+        said.append(
+            f"Linked nodes differ (adjusted homophily {adjusted:.2f}), but a neighbour's class tells much of a node's "
+            f"(informativeness {telling:.2f}): models that keep a node apart from its neighbours, or look far, do well."
+        )
+    else:
+        said.append(
+            f"A neighbour's class tells little of a node's (adjusted homophily {adjusted:.2f}, informativeness "
+            f"{telling:.2f}): features, degrees and whom a node links to matter more than what its neighbours are."
+        )
+    if not facts.num_features:
+        said.append("Without features only models that read links and degrees are trained.")
+    if facts.one_way:
+        said.append("Edges go one way: models that keep directions may gain.")
+    if smallest < _FEW_LABELS:
+        said.append("With so few labels scores vary: simple models and the ensemble are safer than the single best.")
+    return " ".join(said)

@@ -20,6 +20,7 @@ from typing import Any
 from glognn.data.layout import TABLES
 from glognn.data.sources import find_source
 from glognn.errors import InputError
+from glognn.experiments.layout import AUTO
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS, ModelConfig, find_model
 from glognn.settings import suggest
@@ -62,7 +63,8 @@ class RunConfig:
         tables = self.tables()
         if folder is not None and self.dataset.endswith(".npz"):
             graph, place = Path(self.dataset), folder.resolve()
-            if graph.parent in (place, *place.parents) and (graph.parent / TABLES).is_file():
+            kept = any((graph.parent / name).is_file() for name in (TABLES, AUTO))
+            if kept and graph.parent in (place, *place.parents):
                 tables["data"]["dataset"] = os.path.relpath(graph, place)
         return tomli_w.dumps(tables)
 

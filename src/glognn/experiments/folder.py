@@ -20,7 +20,7 @@ import torch
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, read_config
 from glognn.experiments.integrity import check_files
-from glognn.experiments.layout import CONFIG, MODEL
+from glognn.experiments.layout import AUTO, CONFIG, MODEL
 from glognn.experiments.reports import Report, read_report
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
@@ -133,7 +133,7 @@ def held(folder: Path) -> Iterator[None]:
     """Hold a run folder, and the run folders that it lies in, against other writers."""
     with ExitStack() as stack:
         for place in (*reversed(folder.absolute().parents), folder):
-            if place == folder or (place / CONFIG).is_file():
+            if place == folder or any((place / name).is_file() for name in (CONFIG, AUTO)):
                 try:
                     stack.enter_context(locked(place, wait=False))
                 except OSError as error:
@@ -177,7 +177,7 @@ def new_folder(path: Path) -> Path:
 
 def check_free(folder: Path) -> None:
     """Refuse a folder that holds a run."""
-    if (folder / CONFIG).exists():
+    if any((folder / name).exists() for name in (CONFIG, AUTO)):
         raise InputError(f"'{folder}' already holds a run: choose another --out, or go on with --resume {folder}.")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from glognn.data.fetch import file_sha256
 from glognn.data.layout import NODES, TABLES
 from glognn.errors import InputError
-from glognn.experiments.layout import CURVE, DONE, MODEL, REPORT
+from glognn.experiments.layout import CURVE, DONE, ENSEMBLE, MODEL, REPORT
 from glognn.records import Form, check_version, misfit, read_record
 from glognn.storage import write_json
 
@@ -54,7 +54,7 @@ def measure_tables(dataset: str) -> Files:
 
 def seal(folder: Path, tables: Files) -> None:
     """Say that a run is finished, and with which files."""
-    names = [name for name in (REPORT, CURVE, MODEL) if (folder / name).is_file()]
+    names = [name for name in (REPORT, CURVE, MODEL, ENSEMBLE) if (folder / name).is_file()]
     content = {"schema_version": MANIFEST_VERSION, "files": measure_files(folder, names), "tables": tables}
     write_json(folder / DONE, content)
 

@@ -1,4 +1,4 @@
-"""What :func:`~glognn.train_models`, :func:`~glognn.tune` and :func:`~glognn.reproduce` tell while they work.
+"""What the commands that train tell while they work, as functions too: train, auto, tune, reproduce.
 
 Imports no torch.
 """
@@ -27,7 +27,8 @@ class Work:
     """What is about to be done.
 
     Attributes:
-        unit: What is counted: ``splits`` to train on, ``trials`` of searches, or ``runs`` of a plan.
+        unit: What is counted: ``splits`` to train on, ``members`` of a portfolio, ``trials`` of searches, or
+            ``runs`` of a plan.
         total: How many there are.
         done: How many of them were done before.
         workers: How many are done at a time.
@@ -46,7 +47,8 @@ class Work:
 class Progress(Callback):
     """Told how work goes on: derive from it and override what you need.
 
-    What a training tells (:class:`Callback`) is told of the models trained in this process by ``train_models``.
+    What a training tells (:class:`Callback`) is told of the models trained in this process by ``train_models`` and
+    ``auto``.
     """
 
     def on_tables(self, tables: KeptTables, options: TableOptions) -> None:
@@ -60,6 +62,12 @@ class Progress(Callback):
 
     def on_split_end(self, report: Report) -> None:
         """A model is trained on a split, or was before."""
+
+    def on_description(self, text: str) -> None:
+        """What kind of graph it is that a portfolio is about to be trained on, and what that means for the choice."""
+
+    def on_member_end(self, name: str, record: Report) -> None:
+        """A member of a portfolio is trained, or was given up; the record of the ensemble with it."""
 
     def on_trials_end(self, done: int, best: float | None) -> None:
         """Some trials ended: how many are done in all, and of a single search the best validation score."""

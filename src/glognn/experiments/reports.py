@@ -1,4 +1,4 @@
-"""Records: ``report.json`` of a run, or of a run over several splits, and ``estimator.json``. Imports no torch."""
+"""Records: ``report.json`` of a run or of several splits, ``ensemble.json``, ``estimator.json``. Imports no torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig
 from glognn.experiments.integrity import Files, check_files, unseal
-from glognn.experiments.layout import CLASSIFIER, CONFIG, REPORT
+from glognn.experiments.layout import CLASSIFIER, CONFIG, ENSEMBLE, REPORT
 from glognn.experiments.plan import INDIFFERENT
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import find_model
@@ -34,7 +34,9 @@ _SCORES = ("selected", "best", "last")
 _RUN: Form = {
     "split": int,
     "threshold": (*NUMBER, type(None)),
-    "scores": {which: {"epoch": int, "train": NUMBER, "val": NUMBER, "test": NUMBER} for which in _SCORES},
+    "scores": {
+        which: {"epoch": int, "train": NUMBER, "val": NUMBER, "test": (*NUMBER, type(None))} for which in _SCORES
+    },
 }
 _OVER_SPLITS = {name: {"mean": NUMBER, "std": NUMBER} for name in ("train", "val", "test")}
 _SPLITS: Form = {"splits": [int], "epochs": int, "scores": dict.fromkeys(_SCORES, _OVER_SPLITS)}
@@ -54,6 +56,71 @@ _CLASSIFIER: Form = {
     "threshold": (*NUMBER, type(None)),
     "data": {"fingerprint": str},
 }
+
+
+ENSEMBLE_VERSION = 1
+_UNKNOWN = type(None)
+_MEMBER: Form = {
+    "name": str,
+    "model": str,
+    "settings": dict,
+    "state": str,
+    "reason": str,
+    "val": (dict, _UNKNOWN),
+    "test": (dict, _UNKNOWN),
+    "seconds_to_fit": (*NUMBER, _UNKNOWN),
+    "seconds_to_predict": (*NUMBER, _UNKNOWN),
+    "memory_mib": (*NUMBER, _UNKNOWN),
+    "weight": NUMBER,
+    "stopped_by": [str],
+}
+_OF_SPLIT: Form = {
+    "weights": dict,
+    "temperature": NUMBER,
+    "threshold": (*NUMBER, _UNKNOWN),
+    "val": NUMBER,
+    "test": (*NUMBER, _UNKNOWN),
+}
+_ENSEMBLE: Form = {
+    "metric": str,
+    "classes": [(str, int, float, bool)],
+    "fingerprint": str,
+    "splits_origin": str,
+    "folds": bool,
+    "members": [_MEMBER],
+    "splits": dict,
+    "val": {"mean": NUMBER, "std": (*NUMBER, _UNKNOWN)},
+    "test": (dict, _UNKNOWN),
+    "best_single": {"name": str, "val": dict, "test": (dict, _UNKNOWN)},
+    "description": str,
+    "ended": str,
+    "seconds": NUMBER,
+    "versions": dict,
+    "machine": dict,
+}
+
+
+def read_ensemble(folder: Path) -> Report:
+    """The record of an ``auto`` folder: its members, and for each split the weights of its ensemble.
+
+    ``ended`` says why it ended, and is empty while it is under way.
+    """
+    path = folder / ENSEMBLE
+    check_files(folder, [ENSEMBLE])
+    try:
+        check_version(path, read_record(path, {}), ENSEMBLE_VERSION)
+        record: Report = read_record(path, _ENSEMBLE)
+    except FileNotFoundError:
+        raise InputError(f"'{folder}' has no trained member yet: there is no {ENSEMBLE}.") from None
+    names = {member["name"] for member in record["members"]}
+    wrong = misfit(record["splits"], dict.fromkeys(record["splits"], _OF_SPLIT), "splits")
+    for split, each in record["splits"].items() if not wrong else ():
+        wrong = wrong or misfit(each["weights"], dict.fromkeys(each["weights"], NUMBER), f"splits.{split}.weights")
+        if not split.isdecimal() or not each["weights"] or not set(each["weights"]) <= names:
+            wrong = wrong or f"splits must give weights to its members, not {split!r:.20}: {each['weights']!r:.60}"
+    if wrong or not record["splits"] or any(Path(name).name != name for name in names):
+        raise InputError(f"'{path}' is damaged: {wrong or 'it must name splits, and members of its folder'}.")
+    return record
 
 
 def read_report(folder: Path) -> Report:

@@ -39,7 +39,7 @@ from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.devices import DTYPES, resolve_device
-from glognn.training.driver import train_batch
+from glognn.training.driver import Stop, train_batch
 from glognn.training.engines import ENGINES
 from glognn.training.history import TrainingResult
 from glognn.training.preflight import check_memory, members_at_once
@@ -151,33 +151,39 @@ def run_batch(
     loaded: LoadedGraph,
     callbacks: Iterable[Callback] = (),
     on_run_end: Callable[[Report], None] = lambda report: None,
+    stop: Stop | None = None,
 ) -> dict[Path, str]:
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
     A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
-    goes on from the last checkpoint.
+    goes on from the last checkpoint. Where ``stop`` says that there is no time for another epoch, all that are under
+    way end with their best weights so far.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
     most = len(batch.jobs) if len(batch.jobs) == 1 else members_at_once(config.model, graph, config.training)
     if most >= len(batch.jobs):
-        errors = _train_as_one(batch, loaded, callbacks, on_run_end)
+        errors = _train_as_one(batch, loaded, callbacks, on_run_end, stop)
         if errors is not None:
             return errors
         most = -(-len(batch.jobs) // 2)
     elif batch.checkpoint.exists():
         _say_fewer(batch, most)
-    found = [run_batch(part, loaded, callbacks, on_run_end) for part in _parts(batch, loaded, most, on_run_end)]
+    found = [run_batch(part, loaded, callbacks, on_run_end, stop) for part in _parts(batch, loaded, most, on_run_end)]
     return {folder: error for errors in found for folder, error in errors.items()}
 
 
 def _train_as_one(
-    batch: Batch, loaded: LoadedGraph, callbacks: Iterable[Callback], on_run_end: Callable[[Report], None]
+    batch: Batch,
+    loaded: LoadedGraph,
+    callbacks: Iterable[Callback],
+    on_run_end: Callable[[Report], None],
+    stop: Stop | None,
 ) -> dict[Path, str] | None:
     """Errors by the folder of the run they ended; ``None`` where memory does not hold all members at once."""
     config, graph = batch.jobs[0].config, loaded.graph
     for job in batch.jobs:
-        graph.check_trainable(job.split)
+        graph.check_trainable(job.split, tested=False)
     device = resolve_device(config.training.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -194,6 +200,7 @@ def _train_as_one(
             configs=[job.config.training for job in batch.jobs],
             callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
             checkpoint=_checkpoint(batch, loaded),
+            stop=stop,
         )
     except (TooLargeError, MemoryExhaustedError):
         if len(batch.jobs) == 1:

@@ -82,13 +82,13 @@ def train_models(
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
     with held_for_new_runs(folder, new=not out):
         if tables is not None:
-            configs = resolve(names, source, settings, _make_graph(tables, folder, progress), splits)
+            configs = resolve(names, source, settings, make_graph(tables, folder, progress), splits)
         if tune:
             configs = [_search(folder / "tune", each, settings, tune, data_mirror, progress) for each in configs]
         return _start(folder, configs, data_mirror, progress)
 
 
-def _make_graph(options: TableOptions, folder: Path, progress: Progress) -> str:
+def make_graph(options: TableOptions, folder: Path, progress: Progress) -> str:
     """Read tables and write the graph made of them into a run folder; its path."""
     from glognn.data.table_graph import KeptTables, graph_from_tables
 

@@ -41,6 +41,11 @@ SHARED = ("metric", "class_weight", "dtype", "device", "threads", "selection", "
 Ending = TrainingResult | TrainingError
 """What a member came to."""
 
+OUT_OF_TIME = "time limit"
+"""Why a training stopped whose time was used up; it ends as others do, with its best weights so far."""
+
+Stop = Callable[[], bool]
+
 Judge = Callable[[int, Mapping[int, History]], Iterable[int]]
 """Told an epoch and the histories of the members still training; those named in the answer are given up."""
 
@@ -92,6 +97,7 @@ def train_batch(
     judge: Judge | None = None,
     checkpoint: Checkpoint | None = None,
     with_weights: bool = True,
+    stop: Stop | None = None,
 ) -> list[Ending | None]:
     """Train models of one shape on one graph; each is left with its selected weights, in evaluation mode.
 
@@ -104,6 +110,7 @@ def train_batch(
         judge: Asked after each epoch which members to give up.
         checkpoint: Where to save the state now and then, and whenever a member ends; what is there is gone on from.
         with_weights: ``False`` leaves the models as they are, when only scores are wanted.
+        stop: Asked after each epoch whether there is no time for another one.
 
     Returns:
         What each member came to: a result, an error that concerns it alone, or ``None`` when it was given up or had
@@ -127,7 +134,7 @@ def train_batch(
         for model in models:
             model.to(device=device, dtype=dtype)
         members = Members(graph, models, configs, splits)
-        return _Driver(members, list(callbacks), judge, checkpoint, with_weights).run()
+        return _Driver(members, list(callbacks), judge, checkpoint, with_weights, stop).run()
 
 
 class _Driver:
@@ -140,12 +147,14 @@ class _Driver:
         judge: Judge | None,
         checkpoint: Checkpoint | None,
         with_weights: bool,
+        stop: Stop | None,
     ) -> None:
         self.members, self.models, self.configs = members, members.models, members.configs
         self.callbacks = callbacks
         self.judge = judge
         self.checkpoint = checkpoint
         self.with_weights = with_weights
+        self.stop = stop
         self.remembers = with_weights and self.configs[0].selection == "best"
         self.alive = list(range(len(self.models)))
         self.inside = list(self.alive)
@@ -232,6 +241,7 @@ class _Driver:
                 history = self.histories[i]
                 ended[i] = history.stopped(history.diverged(str(error)) if unknown else error, epoch)
         share = (time.perf_counter() - started) / len(self.alive)
+        out_of_time = self.stop is not None and self.stop()
         improved = []
         training = set(self.alive) - set(ended)
         for place, i in enumerate(self.inside):
@@ -246,7 +256,7 @@ class _Driver:
                 continue
             if history.add(train_loss, val_loss, train, val, test, history.seconds + share):
                 improved.append(place)
-            if stopped_by := history.stop_reason():
+            if stopped_by := history.stop_reason() or (OUT_OF_TIME if out_of_time else ""):
                 ended[i] = history.result(
                     test,
                     stopped_by,

@@ -1,0 +1,266 @@
+"""``auto``: a portfolio of models on a graph within a time limit, and their ensemble. Imports no torch.
+
+The folder is described in :mod:`glognn.experiments.layout`. It is usable after the first member; kill it at any moment,
+and what is finished is not repeated when it is gone on with.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glognn.data.layout import GRAPH, TABLES
+from glognn.data.sources import find_source, load_source
+from glognn.errors import InputError
+from glognn.experiments.config import DEFAULT_DATASET
+from glognn.experiments.graphs import Graphs
+from glognn.experiments.integrity import measure_tables, seal
+from glognn.experiments.layout import AUTO
+from glognn.experiments.portfolio import Member, check_given, choose_members, read_members, read_portfolio
+from glognn.experiments.progress import Progress, Work
+from glognn.experiments.train import make_graph
+from glognn.records import NUMBER, Form, check_version, misfit
+from glognn.storage import write_text
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from glognn.data.table_graph import TableOptions
+    from glognn.experiments.folder import Report
+
+AUTO_VERSION = 1
+MODEL_NAME = "auto"
+"""What stands for a portfolio where a model is named."""
+TIME_LIMIT, QUALITY, FOLDS = 300.0, "good", 5
+_ASKED: Form = {
+    "dataset": str,
+    "splits": str,
+    "splits_origin": str,
+    "folds": int,
+    "quality": str,
+    "time_limit": NUMBER,
+    "settings": dict,
+}
+
+
+@dataclass(frozen=True)
+class AutoResult:
+    """What an ``auto`` folder holds: ``record`` is its ``ensemble.json``."""
+
+    folder: Path
+    record: Report
+
+    @property
+    def leaderboard(self) -> list[Report]:
+        """The members, the best on validation first, then those that were not trained to the end."""
+        known = [each for each in self.record["members"] if each["val"] is not None]
+        return sorted(known, key=lambda each: -each["val"]["mean"]) + [
+            each for each in self.record["members"] if each["val"] is None
+        ]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an ``auto`` folder was started with, as it lies in ``auto.toml``.
+
+    ``folds`` is 0 where splits are given, and ``settings`` are those given by hand, which go before the members' own.
+    """
+
+    dataset: str
+    splits: str
+    splits_origin: str
+    folds: int
+    quality: str
+    time_limit: float
+    settings: Mapping[str, Any]
+    members: Sequence[Member]
+
+    def write(self, folder: Path) -> None:
+        import tomli_w
+
+        graph = Path(self.dataset)
+        inside = graph.suffix == ".npz" and graph.parent == folder.resolve()
+        content = {
+            "schema_version": AUTO_VERSION,
+            "dataset": graph.name if inside else self.dataset,
+            "splits": self.splits,
+            "splits_origin": self.splits_origin,
+            "folds": self.folds,
+            "quality": self.quality,
+            "time_limit": self.time_limit,
+            "settings": dict(self.settings),
+            "member": [member.table() for member in self.members],
+        }
+        write_text(folder / AUTO, tomli_w.dumps(content))
+
+    @classmethod
+    def read(cls, folder: Path) -> Asked:
+        path = folder / AUTO
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"'{folder}' is no auto folder: it has no {AUTO}.") from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
+        check_version(path, content, AUTO_VERSION)
+        if wrong := misfit(content, _ASKED):
+            raise InputError(f"'{path}' is damaged: {wrong}.")
+        members = read_members(content, f"'{path}'")
+        check_given(members, content["settings"])
+        dataset = content["dataset"]
+        if dataset.endswith(".npz") and (folder / dataset).is_file():
+            dataset = str((folder / dataset).resolve())
+        return cls(dataset, **{name: content[name] for name in _ASKED if name != "dataset"}, members=members)
+
+
+def auto(
+    data: Data | str | None = None,
+    *,
+    tables: TableOptions | None = None,
+    splits: str | None = None,
+    folds: int = FOLDS,
+    time_limit: float | None = None,
+    quality: str = QUALITY,
+    portfolio: str | Path | None = None,
+    out: str | Path | None = None,
+    resume: str | Path | None = None,
+    data_mirror: str | Path | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> AutoResult:
+    """Train a portfolio of models on a graph, and keep them with their ensemble in a folder.
+
+    With given splits every split has an ensemble of its own, weighted on its validation nodes. Without, all labels are
+    used: each fold is predicted by models trained on the others, and the ensemble is weighted on these predictions.
+
+    The time limit counts from when the graph is loaded. A member under way when it ends keeps its best weights so far;
+    one is not started when the time left is less than a quarter of what those before it took on average. Interrupted by
+    Ctrl-C, it ends with the members that are finished; before the first one is, the interruption goes on.
+
+    Args:
+        data: A PyTorch Geometric ``Data``, a dataset by name or a graph file; by default ``pairs``.
+        tables: Your own tables instead.
+        splits: Of the given splits, ``all`` (the default), ``3``, ``0,2,5`` or ``0-4``.
+        folds: How many, where no split is given.
+        time_limit: Seconds, by default 300; a folder gone on with has as many again.
+        quality: ``fast``, ``good`` or ``best``: the first 3 or 8 members of the portfolio, or all.
+        portfolio: File of another portfolio than the package's.
+        out: Folder; by default ``runs/<time>-<dataset>``.
+        resume: Go on with this folder; takes no settings but ``time_limit``.
+        data_mirror: Folder of published files.
+        progress: Is told how the work goes on.
+        settings: Settings of graph, training or models, for all members that have them.
+    """
+    progress = progress or Progress()
+    if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
+        raise InputError(f"The time limit must be a positive number of seconds. Got {time_limit} instead.")
+    from glognn.experiments.folder import held, held_for_new_runs, new_folder
+
+    if resume is not None:
+        given = {"dataset": data, "splits": splits, "portfolio": portfolio, "out": out, **settings}
+        given |= vars(tables) if tables else {}
+        for name in (name for name, value in given.items() if value):
+            raise InputError(f"--resume takes its settings from the folder. Leave out --{name.replace('_', '-')}.")
+        folder = Path(resume)
+        Asked.read(folder)
+        with held(folder):
+            asked = Asked.read(folder)
+            return _run(folder, asked, time_limit or asked.time_limit, data_mirror, progress)
+    if tables is not None and data is not None:
+        raise InputError("--dataset names a graph, and so do your tables. Leave out one of them.")
+    members = choose_members(read_portfolio(None if portfolio is None else Path(portfolio)), quality)
+    check_given(members, settings)
+    named = (data or DEFAULT_DATASET) if data is None or isinstance(data, str) else None
+    label = Path(tables.nodes).name.partition(".")[0] if tables else find_source(named).label if named else "graph"
+    folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
+    with held_for_new_runs(folder, new=not out):
+        if tables is not None:
+            used = 0 if tables.split_column or tables.random_splits else folds
+            dataset = make_graph(replace(tables, folds=used), folder, progress)
+            origin = _tables_origin(folder)
+        else:
+            dataset, origin, used = _place_graph(named, data, folder, folds, settings, data_mirror)
+        asked = Asked(
+            dataset,
+            splits or "all",
+            origin,
+            used,
+            quality,
+            time_limit or TIME_LIMIT,
+            settings,
+            members,
+        )
+        for member in members:
+            member.resolve(settings, dataset, splits)
+        asked.write(folder)
+        return _run(folder, asked, asked.time_limit, data_mirror, progress)
+
+
+def _tables_origin(folder: Path) -> str:
+    from glognn.data.table_graph import KeptTables
+
+    return str(KeptTables.load(folder).read["splits"])
+
+
+def _place_graph(
+    named: str | None,
+    data: Data | str | None,
+    folder: Path,
+    folds: int,
+    settings: Mapping[str, Any],
+    mirror: str | Path | None,
+) -> tuple[str, str, int]:
+    """The dataset to train on, where its splits are from, and how many folds they are.
+
+    A ``Data``, and a graph without splits, which then gets folds, are written into the folder.
+    """
+    from glognn.data.npz import write_npz
+    from glognn.data.splits import add_folds
+
+    if named is not None:
+        source = find_source(named)
+        if source.kind != "file":
+            return source.name, "", 0
+        data = load_source(source, mirror=None if mirror is None else Path(mirror)).data
+        if "train_mask" in data:
+            return source.name, "given with the graph", 0
+    assert data is not None
+    assert not isinstance(data, str)
+    kept, origin, used = data, "given with the graph", 0
+    if getattr(data, "train_mask", None) is None:
+        kept = data.clone()
+        used, origin = folds, add_folds(kept, folds, int(settings.get("seed", 0)))
+    write_npz(kept, folder / GRAPH)
+    return str((folder / GRAPH).resolve()), origin, used
+
+
+def _run(folder: Path, asked: Asked, limit: float, mirror: str | Path | None, progress: Progress) -> AutoResult:
+    from glognn.data.table_graph import KeptTables
+    from glognn.experiments.members import Contest, available_splits, enter
+
+    graphs = Graphs(mirror)
+    configs = [member.resolve(asked.settings, asked.dataset, asked.splits) for member in asked.members]
+    loaded = graphs.of(configs[0])
+    splits = available_splits(configs[0], loaded.graph)
+    entrants = [enter(folder, *pair, splits) for pair in zip(asked.members, configs, strict=True)]
+    names = KeptTables.load(folder).classes.names if (folder / TABLES).is_file() else None
+    contest = Contest(
+        folder,
+        entrants,
+        graphs,
+        origin=asked.splits_origin,
+        folds=asked.folds > 0,
+        names=names,
+        progress=progress,
+    )
+    progress.on_graph(loaded, [])
+    progress.on_description(contest.description)
+    progress.on_begin(Work("members", len(entrants), contest.finished, 1, folder))
+    record = contest.run(limit)
+    seal(folder, measure_tables(asked.dataset))
+    return AutoResult(folder, record)

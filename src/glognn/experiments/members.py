@@ -1,0 +1,332 @@
+"""The members of a portfolio on one graph, trained one after another, with the ensemble of all so far after each.
+
+The splits of a member train as one batch. With given splits each split has an ensemble of its own, weighted on its
+validation nodes; with folds there is one, weighted on what each model says of the fold that it was not trained on. Test
+labels are read to report scores, and decide nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from glognn.errors import GloGNNError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
+from glognn.experiments.advice import GraphFacts, describe
+from glognn.experiments.batches import make_batches
+from glognn.experiments.config import RunConfig, parse_splits
+from glognn.experiments.ensemble import Floats, Integers, apply, scores, select, temperature
+from glognn.experiments.environment import machine, versions
+from glognn.experiments.folder import load_model
+from glognn.experiments.graphs import Graphs
+from glognn.experiments.layout import DONE, ENSEMBLE, MEMBERS, PROBABILITIES
+from glognn.experiments.plan import Job
+from glognn.experiments.portfolio import Member
+from glognn.experiments.progress import Progress
+from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
+from glognn.experiments.run import LoadedGraph, finished_report, run_batch
+from glognn.graph.graph import Graph
+from glognn.graph.homophily import measure_homophily
+from glognn.graph.sparse import SparseMatrix
+from glognn.metrics import best_threshold
+from glognn.storage import write_atomically, write_json
+from glognn.training.devices import resolve_device, threads
+from glognn.training.predict import predict
+from glognn.training.preflight import ran_out
+
+DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
+WORTH_STARTING = 0.25
+"""A member is started while the time left is at least this share of what those before it took on average."""
+_DECIDING = ("balanced_accuracy", "macro_f1")
+"""Metrics that a threshold of two classes serves, whether or not it is asked for."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A member with its complete configuration, and its runs by split."""
+
+    member: Member
+    config: RunConfig
+    jobs: tuple[Job, ...]
+
+
+def enter(folder: Path, member: Member, config: RunConfig, splits: Sequence[int]) -> Entrant:
+    place = folder / MEMBERS / member.name
+    jobs = [Job(place / f"split-{split}", config.for_split(split), split, member.name, "portfolio") for split in splits]
+    return Entrant(member, config, tuple(jobs))
+
+
+class Contest:
+    """What is known of the members so far; :meth:`run` trains those that are left.
+
+    Args:
+        folder: The ``auto`` folder.
+        entrants: The members, in their order.
+        graphs: Where graphs come from.
+        origin: Of the splits, in words; empty: what the graph says.
+        folds: The splits are folds of all labels.
+        names: Of the classes.
+        progress: Is told how the work goes on.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        entrants: Sequence[Entrant],
+        graphs: Graphs,
+        *,
+        origin: str,
+        folds: bool,
+        names: Sequence[Any] | None,
+        progress: Progress,
+    ) -> None:
+        self.folder, self.entrants, self.graphs, self.progress = folder, list(entrants), graphs, progress
+        self.origin, self.folds = origin, folds
+        first = entrants[0].config
+        self.metric, self.threshold = first.training.metric, first.training.threshold
+        self.loaded = graphs.of(first)
+        graph = self.loaded.graph
+        self.names = list(range(graph.num_classes)) if names is None else list(names)
+        self.y = graph.y.cpu().numpy()
+        self.splits = [job.split for job in entrants[0].jobs]
+        self.sets = {
+            split: {name: each.cpu().numpy() for name, each in graph.indices(split).items()} for split in self.splits
+        }
+        self.description = describe(look(graph, self.splits[0], folds=folds))
+        self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
+        self.before = 0.0
+        if (folder / ENSEMBLE).is_file():
+            record = read_ensemble(folder)
+            self.before = record["seconds"]
+            self.members |= {
+                each["name"]: each for each in record["members"] if each["state"] not in (NOT_REACHED, None)
+            }
+        self.started = time.perf_counter()
+
+    def run(self, limit: float) -> Report:
+        """Train what is left within a limit of seconds; the record, as it lies in the folder then."""
+        (self.folder / DONE).unlink(missing_ok=True)
+        ended = "all members are done"
+        try:
+            for place, each in enumerate(self.entrants):
+                if self.members[each.member.name]["state"] != NOT_REACHED:
+                    continue
+                if self._hopeless(limit):
+                    ended = f"the time limit of {limit:g} s was used up"
+                    for late in self.entrants[place:]:
+                        if (entry := self.members[late.member.name])["state"] == NOT_REACHED:
+                            entry["reason"] = ended
+                    break
+                entry = self._train(each, self.started + limit)
+                self.members[each.member.name] = entry
+                if self._done():
+                    record = self._write("")
+                    self.progress.on_member_end(each.member.name, record)
+                else:
+                    self.progress.on_left_out(f"The member '{each.member.name}'", entry["reason"])
+        except KeyboardInterrupt:
+            if not self._done():
+                raise
+            ended = "interrupted"
+        if not self._done():
+            reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in self.members.items())
+            raise TrainingError(f"No member of the portfolio could be trained. {reasons}")
+        return self._write(ended)
+
+    @property
+    def finished(self) -> int:
+        """How many members need no training any more."""
+        return sum(entry["state"] != NOT_REACHED for entry in self.members.values())
+
+    def _done(self) -> list[str]:
+        return [name for name, entry in self.members.items() if entry["state"] == DONE_STATE]
+
+    def _hopeless(self, limit: float) -> bool:
+        taken = [entry["seconds_to_fit"] for entry in self.members.values() if entry["state"] == DONE_STATE]
+        left = limit - (time.perf_counter() - self.started)
+        return bool(taken) and left < WORTH_STARTING * statistics.fmean(taken)
+
+    def _train(self, entrant: Entrant, deadline: float) -> Report:
+        """Train a member on all splits, or go on with it; what became of it."""
+        try:
+            loaded = self.graphs.of(entrant.config)
+            entrant.config.model.check_graph(has_features=loaded.graph.x is not None)
+            for job in entrant.jobs:
+                if job.done:
+                    finished_report(job, loaded)
+            place = entrant.jobs[0].folder.parent
+            for batch in make_batches(entrant.jobs, group=place):
+                errors = run_batch(batch, loaded, [self.progress], stop=lambda: time.perf_counter() >= deadline)
+                for folder, error in errors.items():
+                    raise TrainingError(f"{folder.name}: {error}")
+            return self._measure(entrant, loaded)
+        except WriteError:
+            raise
+        except (GloGNNError, MemoryError, RuntimeError) as error:
+            large = isinstance(error, TooLargeError | MemoryExhaustedError) or ran_out(error)
+            if not large and not isinstance(error, GloGNNError):
+                raise
+            reason = " ".join(str(error).split()) or "out of memory"
+            return _waiting(entrant) | {"state": TOO_LARGE if large else FAILED, "reason": reason}
+
+    def _measure(self, entrant: Entrant, loaded: LoadedGraph) -> Report:
+        """Write what the models of a trained member say of every node; the member's line in the record."""
+        started = time.perf_counter()
+        training = entrant.config.training
+        device = resolve_device(training.device)
+        graph = loaded.graph.to(device=device)
+        with threads(training.threads):
+            for job in entrant.jobs:
+                found = predict(load_model(job.folder).to(device), graph).float().cpu().numpy()
+                write_atomically(job.folder / PROBABILITIES, partial(_save, found))
+        seconds = time.perf_counter() - started
+        reports = [read_report(job.folder) for job in entrant.jobs]
+        selected = [report["scores"]["selected"] for report in reports]
+        held = [report["peak_memory_mib"] for report in reports]
+        return _waiting(entrant) | {
+            "state": DONE_STATE,
+            "val": spread([each["val"] for each in selected]),
+            "test": spread([each["test"] for each in selected]),
+            "seconds_to_fit": sum(report["seconds"] for report in reports),
+            "seconds_to_predict": seconds,
+            "memory_mib": max((each.get("gpu", each.get("process", 0.0)) for each in held), default=None),
+            "stopped_by": sorted({report["stopped_by"] for report in reports}),
+        }
+
+    def _read(self, name: str, split: int, nodes: Integers) -> Floats:
+        """What a member says of some nodes, in float64."""
+        path = self.folder / MEMBERS / name / f"split-{split}" / PROBABILITIES
+        found: Floats = np.load(path, mmap_mode="r")[nodes].astype(np.float64)
+        return found
+
+    def _write(self, ended: str) -> Report:
+        record = self._ensemble(ended)
+        write_json(self.folder / ENSEMBLE, record)
+        return record
+
+    def _ensemble(self, ended: str) -> Report:
+        """The record of the ensemble of all members that are done."""
+        names = self._done()
+        validated = {
+            split: np.stack([self._read(name, split, self.sets[split]["val"]) for name in names])
+            for split in self.splits
+        }
+        truth = {split: self.y[self.sets[split]["val"]] for split in self.splits}
+        if self.folds:
+            pooled = np.concatenate(list(validated.values()), axis=1)
+            common = self._weigh(pooled, np.concatenate(list(truth.values())))
+            weighed = dict.fromkeys(self.splits, common)
+        else:
+            weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
+        splits: dict[str, Report] = {}
+        for split, (weights, heat, threshold) in weighed.items():
+            tested = self.sets[split]["test"]
+            said = np.stack([self._read(name, split, tested) for name in names])
+
+            def score(found: Floats, y: Integers) -> float | None:
+                value = scores(apply(weights, found, heat)[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
+                return None if np.isnan(value) else float(value)
+
+            splits[str(split)] = {
+                "weights": {name: float(weight) for name, weight in zip(names, weights, strict=True) if weight},
+                "temperature": heat,
+                "threshold": threshold,
+                "val": score(validated[split], truth[split]),
+                "test": score(said, self.y[tested]),
+            }
+        for name, entry in self.members.items():
+            entry["weight"] = statistics.fmean(each["weights"].get(name, 0.0) for each in splits.values())
+        best = max(names, key=lambda name: self.members[name]["val"]["mean"])
+        device = resolve_device(self.entrants[0].config.training.device)
+        return {
+            "schema_version": ENSEMBLE_VERSION,
+            "metric": self.metric,
+            "classes": self.names,
+            "fingerprint": self.loaded.facts["fingerprint"],
+            "splits_origin": self.origin or self.loaded.facts["splits_origin"],
+            "folds": self.folds,
+            "members": list(self.members.values()),
+            "splits": splits,
+            "val": spread([each["val"] for each in splits.values()]),
+            "test": spread([each["test"] for each in splits.values()]),
+            "best_single": {"name": best, "val": self.members[best]["val"], "test": self.members[best]["test"]},
+            "description": self.description,
+            "ended": ended,
+            "seconds": self.before + time.perf_counter() - self.started,
+            "versions": versions(),
+            "machine": machine(device, self.entrants[0].config.training.threads),
+        }
+
+    def _weigh(self, found: Floats, y: Integers) -> tuple[Floats, float, float | None]:
+        """Weights, temperature and threshold of an ensemble, chosen on some nodes."""
+        weights = select(found, y, self.metric)
+        heat = temperature(np.tensordot(weights, found, axes=1), y)
+        wanted = self.threshold != "none" or self.metric in _DECIDING
+        if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
+            return weights, heat, None
+        chances = torch.from_numpy(apply(weights, found, heat))
+        return weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+
+
+def _waiting(entrant: Entrant) -> Report:
+    """The line of a member that was not reached."""
+    unknown = ("val", "test", "seconds_to_fit", "seconds_to_predict", "memory_mib")
+    return {
+        "name": entrant.member.name,
+        "model": entrant.member.model,
+        "settings": dict(entrant.member.settings),
+        "state": NOT_REACHED,
+        "reason": "",
+        **dict.fromkeys(unknown),
+        "weight": 0.0,
+        "stopped_by": [],
+    }
+
+
+def spread(values: Iterable[float | None]) -> dict[str, float | None] | None:
+    """Mean and sample standard deviation of scores; ``None`` where one is not known."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return {"mean": statistics.fmean(known), "std": statistics.stdev(known) if len(known) > 1 else None}
+
+
+def _save(found: np.ndarray[Any, Any], path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, found, allow_pickle=False)
+
+
+def available_splits(config: RunConfig, graph: Graph) -> list[int]:
+    """The splits of a configuration, each of which can be trained on."""
+    splits = parse_splits(config.splits, graph.num_splits)
+    for split in splits:
+        graph.check_trainable(split, tested=False)
+    return splits
+
+
+def look(graph: Graph, split: int, *, folds: bool) -> GraphFacts:
+    """What a cheap look at a graph shows; of labels, only those that train are looked at."""
+    known = graph.y >= 0 if folds else graph.masks["train"][:, split]
+    y = torch.where(known, graph.y, -1)
+    matrix, counts = graph.adjacency.matrix, graph.edge_counts
+    measured = measure_homophily(matrix, y).as_dict()
+    degrees = np.diff(matrix.to_scipy().indptr)
+    return GraphFacts(
+        num_nodes=graph.num_nodes,
+        num_entries=matrix.nnz,
+        num_isolated=graph.num_isolated,
+        largest_degree=int(degrees.max(initial=0)),
+        num_features=graph.num_features,
+        sparse_features=isinstance(graph.x, SparseMatrix),
+        class_sizes=tuple(torch.bincount(y[known], minlength=graph.num_classes).tolist()),
+        adjusted_homophily=measured["adjusted"],
+        label_informativeness=measured["label_informativeness"],
+        one_way=not matrix.is_symmetric or 2.2 * counts.reverse_added > matrix.nnz,
+    )

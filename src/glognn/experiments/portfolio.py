@@ -1,0 +1,99 @@
+"""The portfolio: what ``auto`` trains, an ordered list of plain settings. Imports no torch.
+
+As a file it is TOML, a table ``[[member]]`` for each with its name, its model and whatever settings of model, training
+and graph are not the defaults. That of the package is ``portfolio.toml``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from glognn.errors import InputError
+from glognn.experiments.config import RunConfig, resolve
+from glognn.graph.config import GraphConfig
+from glognn.models.configs import MODELS
+from glognn.records import misfit
+from glognn.settings import suggest
+from glognn.training.config import TrainingConfig
+
+PORTFOLIO = Path(__file__).with_name("portfolio.toml")
+QUALITIES: dict[str, int | None] = {"fast": 3, "good": 8, "best": None}
+"""How many members of a portfolio are trained, the first ones; ``None``: all."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One entry of a portfolio; its name is that of its folder."""
+
+    name: str
+    model: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self) -> dict[str, Any]:
+        """As in the file."""
+        return {"name": self.name, "model": self.model, **self.settings}
+
+    def resolve(self, given: Mapping[str, Any], dataset: str, splits: str | None) -> RunConfig:
+        """Its complete configuration; settings given by hand go before its own, where its model has them."""
+        known = {*GraphConfig.names(), *TrainingConfig.names(), *MODELS[self.model].names()}
+        chosen = {name: value for name, value in given.items() if name in known}
+        [config] = resolve([self.model], None, {**self.settings, **chosen}, dataset, splits)
+        return config
+
+
+def read_portfolio(path: Path | None = None) -> list[Member]:
+    """The members of a portfolio file, by default the package's, in their order.
+
+    Those whose model this version has not are left out.
+    """
+    path = PORTFOLIO if path is None else path
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"The portfolio '{path}' cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise InputError(f"The portfolio '{path}' is not a TOML file: {error}.") from None
+    return read_members(content, f"The portfolio '{path}'")
+
+
+def read_members(content: Mapping[str, Any], place: str) -> list[Member]:
+    """The ``[[member]]`` tables of a file, each checked against the settings of its model."""
+    if wrong := misfit(content, {"member": [{"name": str, "model": str}]}):
+        raise InputError(f"{place} is damaged: {wrong}.")
+    members = []
+    for table in content["member"]:
+        settings = {name: value for name, value in table.items() if name not in ("name", "model")}
+        member = Member(table["name"], table["model"], settings)
+        if Path(member.name).name != member.name or "\0" in member.name:
+            raise InputError(f"{place} must name members as folders are named. Got {member.name!r} instead.")
+        if member.model not in MODELS:
+            continue
+        try:
+            member.resolve({}, "pairs", None)
+        except InputError as error:
+            raise InputError(f"The member '{member.name}' of {place[0].lower()}{place[1:]}: {error}") from None
+        members.append(member)
+    names = [member.name for member in members]
+    if not names or len(set(names)) != len(names):
+        raise InputError(f"{place} must hold members of different names. Got {', '.join(names) or 'none'} instead.")
+    return members
+
+
+def choose_members(members: Iterable[Member], quality: str) -> list[Member]:
+    """The first ones, as many as a quality stands for."""
+    if quality not in QUALITIES:
+        raise InputError(f"The quality must be one of {', '.join(QUALITIES)}. Got {quality!r} instead.")
+    return list(members)[: QUALITIES[quality]]
+
+
+def check_given(members: Iterable[Member], given: Mapping[str, Any]) -> None:
+    """Refuse a setting that neither the graph, nor training, nor any member's model has."""
+    models = {member.model for member in members}
+    known = {*GraphConfig.names(), *TrainingConfig.names(), *(name for m in models for name in MODELS[m].names())}
+    for name in given:
+        if name not in known:
+            raise InputError(f"No member of the portfolio has a setting '{name}'.{suggest(name, sorted(known))}")
