@@ -18,6 +18,8 @@ from glognn.experiments.leaderboard import OF_ALL, Standing, leaderboard
 from glognn.report.leaderboard import as_csv, plot_leaderboard
 from tests.test_architecture import loaded_after
 
+SPLIT = {"weights": {"links": 0.5, "acmgcn": 0.5}, "temperature": 1.1, "threshold": None, "val": 0.86, "test": 0.85}
+
 
 def member(name: str, model: str, val: float, weight: float) -> dict[str, Any]:
     return {
@@ -27,31 +29,35 @@ def member(name: str, model: str, val: float, weight: float) -> dict[str, Any]:
         "reason": "",
         "val": {"mean": val, "std": 0.01},
         "test": {"mean": val - 0.02, "std": 0.02},
-        "fit_seconds": 12.5,
-        "predict_seconds": 0.25,
-        "peak_memory_mib": 700.0 + 100 * weight,
+        "seconds_to_fit": 12.5,
+        "seconds_to_predict": 0.25,
+        "memory_mib": 700.0 + 100 * weight,
         "weight": weight,
+        "settings": {},
+        "stopped_by": ["patience"],
     }
 
 
 def record(**other: Any) -> dict[str, Any]:
-    waiting = {"val": None, "test": None, "fit_seconds": None, "predict_seconds": None, "peak_memory_mib": None}
+    waiting = dict.fromkeys(("val", "test", "seconds_to_fit", "seconds_to_predict", "memory_mib"))
     return {
         "schema_version": 1,
         "metric": "accuracy",
         "classes": ["a", "b"],
         "fingerprint": "f" * 64,
         "splits_origin": "5 folds of all labels",
+        "folds": True,
         "members": [
             member("links", "glognn2", 0.81, 0.5),
             member("acmgcn", "acmgcn", 0.84, 0.5),
             member("trees", "trees", 0.7, 0.0),
             member("deep", "glognn2", 0.0, 0.0) | {"state": "too large", "reason": "it takes 9 GiB of 4"} | waiting,
         ],
-        "splits": {"0": {"weights": {"links": 0.5, "acmgcn": 0.5}, "temperature": 1.1, "threshold": None}},
+        "splits": {"0": SPLIT},
         "val": {"mean": 0.86, "std": 0.012},
         "test": {"mean": 0.85, "std": 0.02},
-        "best_single": {"name": "acmgcn", "val": 0.84, "test": 0.82},
+        "best_single": {"name": "acmgcn", "val": {"mean": 0.84, "std": 0.01}, "test": {"mean": 0.82, "std": 0.02}},
+        "ended": "",
         "description": "A graph of 60 nodes.",
         "seconds": 40.0,
         "versions": {"glognn": "0.1.0"},
@@ -76,8 +82,8 @@ def test_rows(folder: Path) -> None:
     ensemble, *members = glognn.leaderboard(folder)
     assert [row.name for row in members] == ["acmgcn", "links", "trees", "deep"]
     assert [row.best_single for row in members] == [True, False, False, False]
-    assert (ensemble.name, ensemble.model, ensemble.val, ensemble.test) == (OF_ALL, "2 of 4 members", 0.86, 0.85)
-    assert (ensemble.fit_seconds, ensemble.predict_seconds, ensemble.memory_mib) == (40.0, 0.5, 750.0)
+    assert (ensemble.name, ensemble.model, ensemble.val, ensemble.test) == (OF_ALL, "2 of 4", 0.86, 0.85)
+    assert (ensemble.seconds_to_fit, ensemble.seconds_to_predict, ensemble.memory_mib) == (40.0, 0.5, 750.0)
     assert members[-1] == Standing(
         "deep", "glognn2", "too large", "it takes 9 GiB of 4", False,
         None, None, None, None, 0.0, None, None, None,
@@ -96,8 +102,9 @@ def test_table_csv_and_json_say_the_same(folder: Path) -> None:
     table = run(str(folder))
     for words in ("86.00 ± 1.20", "85.00 ± 2.00", "too large: it takes 9 GiB of 4", "5 folds of all labels"):
         assert words in table
-    [best] = [line for line in table.splitlines() if "best single" in line]
-    assert best.split()[:5] == ["acmgcn", "acmgcn", "84.00", "±", "1.00"]
+    [best] = [line for line in table.splitlines() if line.startswith("acmgcn")]
+    assert best.split()[:6] == ["acmgcn", "*", "acmgcn", "84.00", "±", "1.00"]
+    assert "* best single on validation; accuracy; splits: 5 folds of all labels" in table
     rows = json.loads(run(str(folder), "--format", "json"))
     assert [Standing(**row) for row in rows] == leaderboard(folder)
     written = list(csv.DictReader(io.StringIO(run(str(folder), "--format", "csv"))))
@@ -116,14 +123,15 @@ def test_picture(folder: Path, suffix: str) -> None:
 
 
 def test_what_is_no_leaderboard(folder: Path) -> None:
-    with pytest.raises(InputError, match="holds no automatic run with a finished model: it has no ensemble.json"):
+    with pytest.raises(InputError, match="has no trained member yet: there is no ensemble.json"):
         leaderboard(folder / "nowhere")
+    unknown = [member("links", "glognn2", 0.5, 1.0) | {"seconds_to_fit": "long"}]
     for damage, message in (
         (record(schema_version=2), "schema_version of .* must be 1. Got 2 instead"),
         (record(val={"mean": "x", "std": None}), "val.mean must be int or float"),
-        (record(members=[member("a", "mlp", 0.5, 1.0) | {"fit_seconds": "long"}]), r"members\[0\].fit_seconds must be"),
+        (record(members=unknown), r"members\[0\].seconds_to_fit must be"),
         (record(splits={"0": {"weights": {}}}), "splits.0.temperature is missing"),
-        (record(members=[]), "names no finished member"),
+        (record(members=[]), "splits must give weights to its members"),
     ):
         (folder / "ensemble.json").write_text(json.dumps(damage))
         with pytest.raises(InputError, match=message):

@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """List the models of an automatic run: scores, weight in the ensemble, seconds, memory.
 
-    The ensemble is the first row; the best single model on validation is marked. Spreads are standard deviations over
+    The ensemble is the first row; the best single model on validation has a star. Spreads are standard deviations over
     splits or folds, and seconds are those of all splits together. It may be asked while the run is under way.
 
     Examples:
@@ -43,8 +43,9 @@ def command(
       glognn leaderboard runs/fraud --picture leaderboard.png
     """
     from glognn.cli.terminal import Terminal
-    from glognn.experiments.leaderboard import read_ensemble, standings
-    from glognn.report.leaderboard import as_csv, leaderboard_table, plot_leaderboard
+    from glognn.experiments.leaderboard import standings
+    from glognn.experiments.reports import read_ensemble
+    from glognn.report.leaderboard import BEST, STAR, as_csv, leaderboard_table, plot_leaderboard
 
     record = read_ensemble(folder)
     rows = standings(record)
@@ -54,7 +55,8 @@ def command(
         typer.echo(as_csv(rows), nl=False)
     else:
         console = Terminal()
-        console.print(leaderboard_table(rows, record["metric"]))
-        console.out(f"\n{record['splits_origin']}. {record['description']}".rstrip())
+        console.print(leaderboard_table(rows))
+        console.out(f"\n{STAR} {BEST} on validation; {record['metric']}; splits: {record['splits_origin']}")
+        console.out(f"\n{record['description']}")
     if picture is not None:
         plot_leaderboard(rows, record["metric"], picture)

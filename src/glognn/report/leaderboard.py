@@ -16,39 +16,39 @@ from glognn.report.figures import COLOURS, new_figure
 from glognn.report.text import visible
 from glognn.storage import write_atomically
 
-BEST = "best single"
+BEST, STAR = "best single", "*"
 _PICTURES = (".png", ".svg")
 _ROW_HEIGHT = 0.32  # inches
 
 
-def leaderboard_table(rows: Sequence[Standing], metric: str) -> Table:
-    """A row for each, scores in percent; who has none says why."""
+def leaderboard_table(rows: Sequence[Standing]) -> Table:
+    """A row for each, scores in percent, the best single member with a star; who has no scores says why."""
+    tested, unfinished = any(row.test is not None for row in rows), any(row.state != FINISHED for row in rows)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("member", "model"):
         table.add_column(heading, no_wrap=True)
-    for heading in (f"validation {metric}, %", "test, %", "weight", "fit, s", "predict, s", "memory, MiB"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+    for heading in ("validation, %", *["test, %"] * tested, "weight", "fit, s", "predict, s", "MiB"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if unfinished:
+        table.add_column("", overflow="fold")
     for row in rows:
         table.add_row(
-            row.name,
+            f"{row.name} {STAR}" if row.best_single else row.name,
             row.model,
             _percent(row.val, row.val_spread),
-            _percent(row.test, row.test_spread),
+            *[_percent(row.test, row.test_spread)] * tested,
             f"{row.weight:.2f}" if row.state == FINISHED else "",
-            _number(row.fit_seconds, ".1f"),
-            _number(row.predict_seconds, ".2f"),
+            _number(row.seconds_to_fit, ".1f"),
+            _number(row.seconds_to_predict, ".2f"),
             _number(row.memory_mib, ",.0f"),
-            _note(row),
+            *[_state(row)] * unfinished,
             style="bold" if row.name == OF_ALL else None,
         )
     return table
 
 
-def _note(row: Standing) -> str:
-    if row.state != FINISHED:
-        return f"{row.state}: {row.reason}" if row.reason else row.state
-    return BEST if row.best_single else ""
+def _state(row: Standing) -> str:
+    return "" if row.state == FINISHED else f"{row.state}: {row.reason}" if row.reason else row.state
 
 
 def _percent(score: float | None, spread: float | None) -> str:
