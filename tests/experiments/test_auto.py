@@ -203,8 +203,8 @@ def test_a_member_that_fails_or_does_not_fit_is_recorded_and_the_others_go_on(
     portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = PORTFOLIO.replace('model = "mlp"', 'model = "mlp"\nlearning_rate = 1e38')
-    (tmp_path / "bad.toml").write_text(text + '\n[[member]]\nname = "vast"\nmodel = "mlp"\nhidden_channels = 16384\n')
-    monkeypatch.setattr("glognn.training.preflight.free_memory", lambda *names: 2**23)
+    (tmp_path / "bad.toml").write_text(text + '\n[[member]]\nname = "vast"\nmodel = "mlp"\nhidden_channels = 4194304\n')
+    monkeypatch.setattr("glognn.training.preflight.free_memory", lambda *names: 2**29)
     record = auto(unsplit(), portfolio=tmp_path / "bad.toml", folds=2, out=tmp_path / "run", **QUICK).record
     entries = {each["name"]: each for each in record["members"]}
     assert {name: each["state"] for name, each in entries.items()} == {
