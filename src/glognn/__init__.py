@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from glognn.errors import InputError as InputError
     from glognn.errors import TrainingError as TrainingError
     from glognn.estimator import GloGNNClassifier as GloGNNClassifier
+    from glognn.experiments.auto import auto as auto
     from glognn.experiments.folder import load_model as load_model
     from glognn.experiments.leaderboard import leaderboard as leaderboard
     from glognn.experiments.progress import Progress as Progress
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from glognn.training.predict import predict as predict
 
 _HOMES = {
+    "auto": "glognn.experiments.auto",
     "Callback": "glognn.training.callbacks",
     "coefficient_rows": "glognn.explain.coefficients",
     "find_dataset": "glognn.data.catalog",

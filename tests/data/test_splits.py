@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glognn.data.splits import random_splits
+from glognn.data.splits import folds, random_splits
 from glognn.errors import InputError
 
 
@@ -35,3 +35,32 @@ def test_classes_keep_their_shares() -> None:
 def test_wrong_fractions() -> None:
     with pytest.raises(InputError, match="positive and sum to 1. Got"):
         random_splits(torch.zeros(4).long(), fractions=(0.5, 0.5, 0.5))
+
+
+def test_folds_use_every_label_once() -> None:
+    y = torch.tensor([0] * 23 + [1] * 11 + [2] * 3 + [3] + [-1] * 6)
+    masks = folds(y, 5, seed=1)
+    assert {name: tuple(mask.shape) for name, mask in masks.items()} == dict.fromkeys(("train", "val", "test"), (44, 5))
+    assert not masks["test"].any()
+    assert torch.equal(masks["train"] | masks["val"], (y >= 0).unsqueeze(1).expand(-1, 5))
+    assert not (masks["train"] & masks["val"]).any()
+    assert (
+        masks["val"].sum(1).tolist() == [1] * 37 + [0] * 7
+    )  # all but the single label of class 3, which always trains
+    sizes = torch.stack([masks["val"][y == label].sum(0) for label in range(3)])
+    assert (sizes.amax(1) - sizes.amin(1)).tolist() == [1, 1, 1]
+    assert int(masks["val"].sum(0).max() - masks["val"].sum(0).min()) <= 1
+    again, other = folds(y, 5, seed=1), folds(y, 5, seed=2)
+    assert torch.equal(masks["val"], again["val"])
+    assert not torch.equal(masks["val"], other["val"])
+
+
+def test_there_are_no_more_folds_than_labels_of_the_second_class() -> None:
+    masks = folds(torch.tensor([0] * 30 + [1] * 3), 5)
+    assert masks["val"].shape[1] == 3
+    assert masks["val"][30:].sum(0).tolist() == [1, 1, 1]
+    for y in ([0] * 9, [0] * 9 + [1], [-1, -1]):
+        with pytest.raises(InputError, match="of two classes with at least 2 labels each"):
+            folds(torch.tensor(y), 5)
+    with pytest.raises(InputError, match="at least 2, .* Got 1 folds"):
+        folds(torch.tensor([0, 0, 1, 1]), 1)

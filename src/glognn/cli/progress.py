@@ -21,6 +21,7 @@ from glognn.cli.tables import describe_graph, describe_tables
 from glognn.cli.terminal import Terminal
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
+from glognn.report.summary import percent
 
 if TYPE_CHECKING:
     from glognn.data.table_graph import KeptTables, TableOptions
@@ -100,8 +101,8 @@ class Display(Progress):
 
     def on_begin(self, work: Work) -> None:
         self.work, self._done = work, work.done
-        if work.unit == "splits":
-            self._begin_training(work.total)
+        if work.unit in ("splits", "members"):
+            self._begin_training(work)
             return
         if work.unit == "trials":
             self._say(_searches(work))
@@ -111,7 +112,7 @@ class Display(Progress):
         self._counted = bars.add_task("", total=work.total, completed=work.done, note="")
         self._show(bars)
 
-    def _begin_training(self, total: int) -> None:
+    def _begin_training(self, work: Work) -> None:
         bars = Bars(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -124,7 +125,8 @@ class Display(Progress):
             transient=True,
             disable=self.quiet or not self.console.is_terminal,
         )
-        self._counted = bars.add_task("all runs", total=total, score="")
+        title = "all members" if work.unit == "members" else "all runs"
+        self._counted = bars.add_task(title, total=work.total, completed=work.done, score="")
         self._epochs = bars.add_task("", total=None, score="", visible=False)
         self._show(bars)
 
@@ -165,6 +167,24 @@ class Display(Progress):
                 f"{100 * selected['test']:.2f} % (validation {100 * selected['val']:.2f} %, epoch {selected['epoch']} "
                 f"of {report['scores']['last']['epoch']}, {report['seconds']:.1f} s)"
             )
+
+    def on_description(self, text: str) -> None:
+        if not self.quiet:
+            self._say(f"{text}\n")
+
+    def on_member_end(self, name: str, record: Report) -> None:
+        self._advance(self._done + 1)
+        [entry] = [each for each in record["members"] if each["name"] == name]
+        if self.quiet or entry["val"] is None:
+            if entry["val"] is None:
+                self.on_left_out(f"The member '{name}'", f"{entry['state']}, {entry['reason']}")
+            return
+        known = [each["val"]["mean"] for each in record["members"] if each["val"] is not None]
+        rank = 1 + sum(score > entry["val"]["mean"] for score in known)
+        self._say(
+            f"  {rank}. of {len(known)}: {name}, validation {record['metric']} {percent(entry['val'])} %, "
+            f"{entry['seconds_to_fit']:.1f} s; ensemble so far {percent(record['val'])} %"
+        )
 
     def on_trials_end(self, done: int, best: float | None) -> None:
         if done == self._done:

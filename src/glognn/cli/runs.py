@@ -61,8 +61,10 @@ def command(
         _differences(console, groups)
 
 
-def _percent(score: tuple[float, float | None]) -> str:
+def _percent(score: tuple[float | None, float | None]) -> str:
     mean, std = score
+    if mean is None:
+        return ""
     return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR, with_settings
+from glognn.cli.options import MIRROR, flag, with_settings
 from glognn.cli.tables import table_options, with_tables
-from glognn.errors import MemoryExhaustedError
+from glognn.errors import InputError, MemoryExhaustedError
+from glognn.experiments.auto import auto, means_auto
 from glognn.experiments.train import train_models
 from glognn.models.configs import MODELS
+
+if TYPE_CHECKING:
+    from glognn.cli.terminal import Terminal
 
 
 @with_settings
@@ -32,7 +36,8 @@ def command(
         typer.Option(
             "--model",
             "-m",
-            help=f"Model to train ({', '.join(MODELS)}); repeat it to compare several. [dim]Default: glognn++.[/dim]",
+            help=f"Model to train ({', '.join(MODELS)}); repeat it to compare several; or auto, which trains a "
+            "portfolio of them and makes an ensemble. [dim]Default: auto for your own tables, else glognn++.[/dim]",
         ),
     ] = None,
     splits: Annotated[
@@ -61,6 +66,25 @@ def command(
             "--tune", min=1, help="First search settings in this many trials (see 'glognn tune'), then train."
         ),
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", help="With auto: seconds of training. [dim]Default: 300.[/dim]"),
+    ] = None,
+    quality: Annotated[
+        str | None,
+        typer.Option(
+            "--quality",
+            help="With auto: 'fast', 'good' or 'best', the first 3 or 8 members of the portfolio, or all. "
+            "[dim]Default: good.[/dim]",
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option("--folds", min=2, max=1000, help="With auto and no given split. [dim]Default: 5.[/dim]"),
+    ] = None,
+    portfolio: Annotated[
+        Path | None, typer.Option("--portfolio", help="With auto: file of another portfolio than the package's.")
+    ] = None,
     data_mirror: MIRROR = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")] = False,
     **settings: Any,
@@ -84,7 +108,11 @@ def command(
 
       glognn train --resume runs/mine
 
-    A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'.
+      glognn train --model auto --dataset cora --time-limit 60
+
+    A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'. Where no model is
+    named for them, a portfolio of models is trained on folds of all labels, within the time limit; the folder is
+    usable after the first, and Ctrl-C ends with those that are finished.
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
@@ -93,6 +121,15 @@ def command(
 
     console = Terminal()
     flags = tables if resume is not None else {}  # refused beside it, complete or not
+    only_auto = {"time_limit": time_limit, "quality": quality, "folds": folds, "portfolio": portfolio}
+    chosen = {name: value for name, value in only_auto.items() if value is not None}
+    if means_auto(model or (), tables=bool(tables), config=config, tune=tune, resume=resume):
+        where = {"splits": splits, "out": out, "resume": resume, "data_mirror": data_mirror}
+        own = table_options(tables) if tables and resume is None else None
+        _auto(console, quiet, data=dataset, tables=own, **where, **chosen, **flags, **settings)
+        return
+    for name in chosen:
+        raise InputError(f"{flag(name)} is for --model auto. Leave it out, or name no other model.")
     with Display(console, quiet=quiet) as display:
         try:
             done = train_models(
@@ -117,4 +154,24 @@ def command(
     plot_curves(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
+    console.out(f"\nRun folder: {done.folder}")
+
+
+def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
+    """Train a portfolio, and show what became of its members."""
+    from glognn.cli.progress import Display
+    from glognn.report.summary import members_table
+
+    with Display(console, quiet=quiet) as display:
+        try:
+            done = auto(progress=display, **asked)
+        except (KeyboardInterrupt, OSError, MemoryExhaustedError):
+            if display.work is not None:
+                console.out(f"Interrupted. Go on with: glognn train --resume {display.work.folder}")
+            raise
+    console.print()
+    console.print(members_table(done.record))
+    left = [each for each in done.record["members"] if each["state"] == "not reached"]
+    if left:
+        console.out(f"\n{done.record['ended'].capitalize()}. Go on with: glognn train --resume {done.folder}")
     console.out(f"\nRun folder: {done.folder}")

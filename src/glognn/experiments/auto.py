@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from glognn.data.table_graph import TableOptions
     from glognn.experiments.folder import Report
+    from glognn.training.config import TrainingConfig
 
 AUTO_VERSION = 1
 MODEL_NAME = "auto"
@@ -46,6 +47,21 @@ _ASKED: Form = {
     "time_limit": NUMBER,
     "settings": dict,
 }
+
+
+def means_auto(
+    models: Sequence[str], *, tables: bool, config: object = None, tune: int | None = None, resume: Path | None = None
+) -> bool:
+    """Whether a training is one of a portfolio: ``auto`` is named, or tables are given and nothing names a model."""
+    if resume is not None:
+        return (resume / AUTO).is_file()
+    if MODEL_NAME not in models:
+        return tables and not models and config is None and tune is None
+    if len(models) > 1:
+        raise InputError(f"--model auto chooses the models. Leave out the others of {', '.join(models)}.")
+    if config is not None or tune is not None:
+        raise InputError(f"--model auto takes no {'--config' if config is not None else '--tune'}. Leave it out.")
+    return True
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,8 @@ class Asked:
     settings: Mapping[str, Any]
     members: Sequence[Member]
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, training: TrainingConfig) -> None:
+        """Put it into a folder, with the metric and the seed that it comes to."""
         import tomli_w
 
         graph = Path(self.dataset)
@@ -91,6 +108,8 @@ class Asked:
             "splits": self.splits,
             "splits_origin": self.splits_origin,
             "folds": self.folds,
+            "metric": training.metric,
+            "seed": training.seed,
             "quality": self.quality,
             "time_limit": self.time_limit,
             "settings": dict(self.settings),
@@ -195,9 +214,8 @@ def auto(
             settings,
             members,
         )
-        for member in members:
-            member.resolve(settings, dataset, splits)
-        asked.write(folder)
+        first, *_ = [member.resolve(settings, dataset, splits) for member in members]
+        asked.write(folder, first.training)
         return _run(folder, asked, asked.time_limit, data_mirror, progress)
 
 

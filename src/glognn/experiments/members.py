@@ -317,16 +317,17 @@ def look(graph: Graph, split: int, *, folds: bool) -> GraphFacts:
     y = torch.where(known, graph.y, -1)
     matrix, counts = graph.adjacency.matrix, graph.edge_counts
     measured = measure_homophily(matrix, y).as_dict()
-    degrees = np.diff(matrix.to_scipy().indptr)
+    links = matrix.to_scipy().astype(bool)
+    answered = int(links.multiply(links.T).count_nonzero())
     return GraphFacts(
         num_nodes=graph.num_nodes,
         num_entries=matrix.nnz,
         num_isolated=graph.num_isolated,
-        largest_degree=int(degrees.max(initial=0)),
+        largest_degree=int(np.diff(links.indptr).max(initial=0)),
         num_features=graph.num_features,
         sparse_features=isinstance(graph.x, SparseMatrix),
         class_sizes=tuple(torch.bincount(y[known], minlength=graph.num_classes).tolist()),
         adjusted_homophily=measured["adjusted"],
         label_informativeness=measured["label_informativeness"],
-        one_way=not matrix.is_symmetric or 2.2 * counts.reverse_added > matrix.nnz,
+        one_way=2 * answered < matrix.nnz or 2.2 * counts.reverse_added > matrix.nnz,
     )

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glognn.data.layout import NODES, TABLES
+from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.errors import InputError
 from glognn.experiments.config import read_config
 from glognn.experiments.integrity import MISSING, Files, difference, read_manifest
-from glognn.experiments.layout import CLASSIFIER, CONFIG, CURVE, DONE, MODEL, REPORT
+from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MODEL, REPORT
 from glognn.experiments.reports import check_settings, read_classifier, read_report
 from glognn.experiments.search import JOURNAL, STUDY
 from glognn.records import misfit
@@ -48,8 +48,8 @@ Compared = dict[tuple[Path, str], FileState]
 def verify(folder: str | Path) -> list[FileState]:
     """The state of every recorded file below a folder, the same as ``glognn verify``.
 
-    The folder is that of a run, of several models or splits, of a reproduction, a search or a saved classifier, or one
-    that holds any of them. Files that no record names, such as pictures, are left out.
+    The folder is that of a run, of several models or splits, of a portfolio, of a reproduction, a search or a saved
+    classifier, or one that holds any of them. Files that no record names, such as pictures, are left out.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -70,7 +70,7 @@ def _states(folder: Path, names: set[str], compared: Compared) -> Iterator[FileS
         yield from _classifier(folder, compared)
     if STUDY in names:
         yield from _study(folder)
-    if names & {DONE, CONFIG}:
+    if names & {DONE, CONFIG, AUTO}:
         settings = _settings(folder)
         yield from _runs(folder, settings["runs"]) if "runs" in settings else _run(folder, settings, compared)
 
@@ -142,7 +142,8 @@ def _runs(folder: Path, names: Any) -> Iterator[FileState]:
 
 def _run(folder: Path, settings: dict[str, Any], compared: Compared) -> Iterator[FileState]:
     if not (folder / DONE).is_file():
-        yield FileState(folder / CONFIG, UNFINISHED, "glognn train --resume goes on with it")
+        name = AUTO if (folder / AUTO).is_file() else CONFIG
+        yield FileState(folder / name, UNFINISHED, "glognn train --resume goes on with it")
         return
     try:
         manifest = read_manifest(folder)
@@ -150,7 +151,7 @@ def _run(folder: Path, settings: dict[str, Any], compared: Compared) -> Iterator
         yield FileState(folder / DONE, DAMAGED, str(error))
         return
     data = settings.get("data")
-    graph = folder / str(data.get("dataset") if isinstance(data, dict) else "")
+    graph = folder / str(data.get("dataset") if isinstance(data, dict) else GRAPH)
     yield from _settings_and_splits(folder)
     if manifest is not None:
         yield from _compare(folder, manifest.files, compared)

@@ -36,9 +36,13 @@ class RunGroup:
     def seconds(self) -> float:
         return float(sum(report["seconds"] for report in self.reports))
 
-    def score(self, which: str, name: str = "test") -> tuple[float, float | None]:
-        """Mean and sample standard deviation in percent, of the ``best`` or ``last`` epoch."""
-        values = [100 * report["scores"][which][name] for report in self.reports]
+    def score(self, which: str, name: str = "test") -> tuple[float | None, float | None]:
+        """Mean and sample standard deviation in percent, of the ``best`` or ``last`` epoch; no mean where runs on
+        folds have no test nodes."""
+        found = [report["scores"][which][name] for report in self.reports]
+        values = [100 * value for value in found if value is not None]
+        if not values:
+            return None, None
         return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
 
     @property

@@ -1,0 +1,382 @@
+"""``auto``: folders, folds and given splits, failures, time, interruptions, and that test labels decide nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+import glognn
+from glognn.data.npz import write_npz
+from glognn.data.table_graph import TableOptions
+from glognn.errors import InputError, TrainingError
+from glognn.experiments import members as room
+from glognn.experiments.auto import Asked, AutoResult, auto, means_auto
+from glognn.experiments.ensemble import apply, scores
+from glognn.experiments.integrity import check_files
+from glognn.experiments.layout import AUTO, DONE, ENSEMBLE, MEMBERS, PROBABILITIES
+from glognn.experiments.progress import Progress
+from glognn.experiments.reports import read_ensemble, read_report
+from glognn.experiments.saved import open_saved
+from tests.conftest import make_data
+
+PORTFOLIO = """
+[[member]]
+name = "plain"
+model = "mlp"
+hidden_channels = 4
+
+[[member]]
+name = "near"
+model = "gcn"
+hidden_channels = 4
+
+[[member]]
+name = "links"
+model = "linkx"
+hidden_channels = 4
+"""
+NAMES = ["plain", "near", "links"]
+QUICK: dict[str, Any] = {"epochs": 4, "threads": 1, "checkpoint_interval": 0.0}
+
+
+@pytest.fixture
+def portfolio(tmp_path: Path) -> Path:
+    (tmp_path / "portfolio.toml").write_text(PORTFOLIO)
+    return tmp_path / "portfolio.toml"
+
+
+def unsplit(**more: Any) -> Data:
+    data = make_data(**more)
+    for name in ("train_mask", "val_mask", "test_mask"):
+        del data[name]
+    return data
+
+
+def without_times(record: dict[str, Any]) -> dict[str, Any]:
+    """What two trainings that end alike have in common."""
+    members = [
+        {name: value for name, value in each.items() if "seconds" not in name and name != "memory_mib"}
+        for each in record["members"]
+    ]
+    return {name: value for name, value in record.items() if name != "seconds"} | {"members": members}
+
+
+def weights_of(folder: Path) -> dict[str, bytes]:
+    files = [*folder.rglob("model.safetensors"), *folder.rglob(PROBABILITIES)]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+class Interrupt(Progress):
+    """Presses Ctrl-C in an epoch of the member with this number, or after it."""
+
+    def __init__(self, at: int, *, after: bool = False) -> None:
+        self.at, self.after, self.begun = at, after, -1
+
+    def on_train_begin(self, info: dict[str, Any]) -> None:
+        self.begun += 1
+
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        if self.begun == self.at and metrics["epoch"] == 2 and not self.after:
+            raise KeyboardInterrupt
+
+    def on_member_end(self, name: str, record: dict[str, Any]) -> None:
+        if self.begun == self.at and self.after:
+            raise KeyboardInterrupt
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches a kill."""
+
+
+class Kill(Interrupt):
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        try:
+            super().on_epoch_end(metrics)
+        except KeyboardInterrupt:
+            raise Killed from None
+
+    def on_member_end(self, name: str, record: dict[str, Any]) -> None:
+        try:
+            super().on_member_end(name, record)
+        except KeyboardInterrupt:
+            raise Killed from None
+
+
+def test_folds_of_all_labels_make_one_ensemble(portfolio: Path, tmp_path: Path) -> None:
+    data = unsplit()
+    data.y[:7] = -1
+    result = auto(data, portfolio=portfolio, folds=3, out=tmp_path / "run", **QUICK)
+    record = result.record
+    assert record == read_ensemble(tmp_path / "run") == json.loads((tmp_path / "run" / ENSEMBLE).read_text())
+    assert [each["name"] for each in record["members"]] == NAMES
+    assert {each["state"] for each in record["members"]} == {"done"}
+    assert record["splits_origin"] == "3 folds of all labels, stratified, seed 0"
+    assert record["folds"]
+    assert record["test"] is None
+    assert [*record["splits"]] == ["0", "1", "2"]
+    first, *others = record["splits"].values()
+    for each in others:
+        assert {**each, "val": 0} == {**first, "val": 0}  # one ensemble, judged on each fold
+    assert sum(each["weight"] for each in record["members"]) == pytest.approx(1)
+    assert [each["weight"] for each in record["members"]] == pytest.approx(
+        [first["weights"].get(name, 0.0) for name in NAMES]
+    )
+    check_files(tmp_path / "run")
+    assert [each["name"] for each in result.leaderboard] == sorted(
+        NAMES, key=lambda name: -next(each["val"]["mean"] for each in record["members"] if each["name"] == name)
+    )
+    saved = glognn.read_npz(tmp_path / "run/graph.npz")
+    assert int(saved.val_mask.sum()) == int((data.y >= 0).sum()) == 53
+    assert "train_mask" not in data
+
+
+def test_the_scores_are_those_of_the_files(portfolio: Path, tmp_path: Path) -> None:
+    data = unsplit()
+    folder = tmp_path / "run"
+    record = auto(data, portfolio=portfolio, folds=3, out=folder, **QUICK).record
+    masks = glognn.read_npz(folder / "graph.npz").val_mask.numpy()
+    for split, of_split in record["splits"].items():
+        nodes = np.flatnonzero(masks[:, int(split)])
+        said = np.stack([np.load(folder / MEMBERS / name / f"split-{split}" / PROBABILITIES) for name in NAMES])
+        assert said.dtype == np.float32
+        assert said.shape == (3, 60, 3)
+        weights = np.array([of_split["weights"].get(name, 0.0) for name in NAMES])
+        together = apply(weights, said[:, nodes], of_split["temperature"])
+        assert scores(together[np.newaxis], data.y.numpy()[nodes], "accuracy")[0] == of_split["val"]
+        for name, found in zip(NAMES, said, strict=True):
+            place = folder / MEMBERS / name / f"split-{split}"
+            assert (found[nodes].argmax(1) == data.y.numpy()[nodes]).mean() == pytest.approx(
+                read_report(place)["scores"]["selected"]["val"]
+            )
+            predictions, _ = open_saved(place).predict()
+            assert predictions.probabilities == pytest.approx(found, abs=1e-6)
+
+
+def test_given_splits_each_have_an_ensemble_that_test_labels_do_not_change(portfolio: Path, tmp_path: Path) -> None:
+    data = make_data(num_nodes=90, num_splits=2)
+    data.test_mask = data.test_mask[:, :1].expand(-1, 2).clone()  # whose labels are then in no other set
+    for name in ("train_mask", "val_mask"):
+        data[name] &= ~data.test_mask
+    found = {}
+    for name in ("as they are", "changed"):
+        if name == "changed":
+            data.y = torch.where(data.test_mask[:, 0], (data.y + 1) % 3, data.y)
+        auto(data, portfolio=portfolio, out=tmp_path / name, **QUICK)
+        found[name] = read_ensemble(tmp_path / name)
+    before, after = found.values()
+    assert weights_of(tmp_path / "as they are") == weights_of(tmp_path / "changed")
+    assert before["test"] != after["test"]
+    for split in ("0", "1"):
+        assert {**before["splits"][split], "test": 0} == {**after["splits"][split], "test": 0}
+    assert before["val"] == after["val"]
+    assert before["description"] == after["description"]
+    assert before["best_single"]["name"] == after["best_single"]["name"]
+    assert before["splits_origin"] == "given with the graph"
+
+
+def test_named_graphs_keep_their_splits(portfolio: Path, tmp_path: Path) -> None:
+    record = auto("pairs", splits="1,3", portfolio=portfolio, out=tmp_path / "run", epochs=1, threads=1).record
+    assert [*record["splits"]] == ["1", "3"]
+    assert record["splits_origin"].startswith("random 50/25/25")
+    assert record["test"]["std"] is not None
+    assert not (tmp_path / "run/graph.npz").exists()
+
+
+def test_two_classes_and_a_metric_that_decides_have_a_threshold(portfolio: Path, tmp_path: Path) -> None:
+    data = unsplit(num_classes=2)
+    for metric, chosen in (("macro_f1", True), ("roc_auc", False), ("average_precision", False)):
+        record = auto(data, portfolio=portfolio, folds=2, metric=metric, out=tmp_path / metric, **QUICK).record
+        assert record["metric"] == metric
+        assert (record["splits"]["0"]["threshold"] is not None) == chosen
+    record = auto(data, portfolio=portfolio, folds=2, threshold="validation", out=tmp_path / "asked", **QUICK).record
+    assert 0 < record["splits"]["0"]["threshold"] < 1
+
+
+def test_a_member_that_fails_or_does_not_fit_is_recorded_and_the_others_go_on(
+    portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = PORTFOLIO.replace('model = "mlp"', 'model = "mlp"\nlearning_rate = 1e38')
+    (tmp_path / "bad.toml").write_text(text + '\n[[member]]\nname = "vast"\nmodel = "mlp"\nhidden_channels = 4194304\n')
+    monkeypatch.setattr("glognn.training.preflight.free_memory", lambda *names: 2**29)
+    record = auto(unsplit(), portfolio=tmp_path / "bad.toml", folds=2, out=tmp_path / "run", **QUICK).record
+    entries = {each["name"]: each for each in record["members"]}
+    assert {name: each["state"] for name, each in entries.items()} == {
+        "plain": "failed",
+        "near": "done",
+        "links": "done",
+        "vast": "too large",
+    }
+    assert "not finite" in entries["plain"]["reason"]
+    assert "GiB" in entries["vast"]["reason"] or "MiB" in entries["vast"]["reason"]
+    assert entries["plain"]["val"] is None
+    assert set(record["splits"]["0"]["weights"]) <= {"near", "links"}
+
+
+def test_a_graph_without_features_leaves_out_members_that_read_nothing_else(portfolio: Path, tmp_path: Path) -> None:
+    data = unsplit()
+    data.x = None
+    text = PORTFOLIO + '\n[[member]]\nname = "rows"\nmodel = "glognn2"\nreads = "link"\nhidden_channels = 4\n'
+    portfolio.write_text(text)
+    record = auto(data, portfolio=portfolio, folds=2, quality="best", out=tmp_path / "run", **QUICK).record
+    states = {each["name"]: each["state"] for each in record["members"]}
+    assert states["rows"] == "done"
+    assert states["plain"] == states["near"] == "failed"
+    assert "no features" in next(each["reason"] for each in record["members"] if each["name"] == "plain")
+    assert "Without features" in record["description"]
+
+
+def test_where_no_member_can_be_trained_the_reasons_are_told(tmp_path: Path, portfolio: Path) -> None:
+    portfolio.write_text(PORTFOLIO[: PORTFOLIO.index("[[member]]", 20)])
+    data = unsplit()
+    data.x = None
+    with pytest.raises(TrainingError, match="No member of the portfolio could be trained. plain: The graph has no"):
+        auto(data, portfolio=portfolio, folds=2, out=tmp_path / "run", **QUICK)
+    assert not (tmp_path / "run" / DONE).exists()
+
+
+def test_a_time_limit_stops_the_member_under_way_and_starts_no_other(portfolio: Path, tmp_path: Path) -> None:
+    result = auto(unsplit(), portfolio=portfolio, folds=2, time_limit=1e-9, out=tmp_path / "run", **QUICK)
+    states = {each["name"]: (each["state"], each["stopped_by"]) for each in result.record["members"]}
+    assert states == {"plain": ("done", ["time limit"]), "near": ("not reached", []), "links": ("not reached", [])}
+    assert "the time limit of 1e-09 s was used up" in result.record["members"][1]["reason"]
+    assert read_report(tmp_path / "run" / MEMBERS / "plain/split-0")["scores"]["last"]["epoch"] == 1
+    again = auto(resume=tmp_path / "run", time_limit=1000)
+    assert [each["state"] for each in again.record["members"]] == ["done"] * 3
+    assert again.record["ended"] == "all members are done"
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("at", range(3))
+def test_a_kill_at_any_member_and_going_on_give_the_same_ensemble(
+    at: int, after: bool, portfolio: Path, tmp_path: Path
+) -> None:
+    data = unsplit()
+    options = {"portfolio": portfolio, "folds": 2, **QUICK}
+    whole = auto(data, out=tmp_path / "whole", **options)
+    with pytest.raises(Killed):
+        auto(data, out=tmp_path / "run", progress=Kill(at, after=after), **options)
+    assert not (tmp_path / "run" / DONE).exists()
+    kept = weights_of(tmp_path / "run")
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob(DONE)}
+    again = auto(resume=tmp_path / "run")
+    assert without_times(again.record) == without_times(whole.record)
+    assert weights_of(tmp_path / "run") == weights_of(tmp_path / "whole")
+    assert kept.items() <= weights_of(tmp_path / "run").items()
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    assert (tmp_path / "run" / DONE).exists()
+
+
+def test_an_interruption_ends_with_the_members_so_far(portfolio: Path, tmp_path: Path) -> None:
+    data = unsplit()
+    with pytest.raises(KeyboardInterrupt):
+        auto(data, portfolio=portfolio, folds=2, out=tmp_path / "none", progress=Interrupt(0), **QUICK)
+    assert not (tmp_path / "none" / DONE).exists()
+    result = auto(data, portfolio=portfolio, folds=2, out=tmp_path / "run", progress=Interrupt(1), **QUICK)
+    assert result.record["ended"] == "interrupted"
+    assert [each["state"] for each in result.record["members"]] == ["done", "not reached", "not reached"]
+    check_files(tmp_path / "run")
+    assert (tmp_path / "run" / DONE).exists()
+    whole = auto(data, portfolio=portfolio, folds=2, out=tmp_path / "whole", **QUICK)
+    assert without_times(auto(resume=tmp_path / "run").record) == without_times(whole.record)
+
+
+def test_what_is_finished_is_not_trained_again(
+    portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = auto(unsplit(), portfolio=portfolio, folds=2, out=tmp_path / "run", **QUICK)
+
+    def forbidden(*names: Any, **more: Any) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(room, "run_batch", forbidden)
+    assert without_times(auto(resume=tmp_path / "run").record) == without_times(first.record)
+
+
+def test_a_folder_may_be_moved_and_gone_on_with(portfolio: Path, tmp_path: Path) -> None:
+    data = unsplit()
+    with pytest.raises(Killed):
+        auto(data, portfolio=portfolio, folds=2, out=tmp_path / "run", progress=Kill(1), **QUICK)
+    shutil.move(tmp_path / "run", tmp_path / "moved")
+    whole = auto(data, portfolio=portfolio, folds=2, out=tmp_path / "whole", **QUICK)
+    assert without_times(auto(resume=tmp_path / "moved").record) == without_times(whole.record)
+
+
+def test_tables_without_a_split_have_folds_and_with_one_keep_it(portfolio: Path, tmp_path: Path) -> None:
+    data = make_data()
+    rows = [f"n{node},{x:.4f},{'abc'[y]},{('train', 'val', 'test')[node % 3]}"
+            for node, (x, y) in enumerate(zip(data.x[:, 0], data.y, strict=True))]  # fmt: skip
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,x,y,set", *rows, ""]))
+    ends = [f"n{first},n{second}" for first, second in data.edge_index.T.tolist()]
+    (tmp_path / "edges.csv").write_text("\n".join(["from,to", *ends, ""]))
+    options = {"nodes": tmp_path / "nodes.csv", "edges": tmp_path / "edges.csv", "label": "y"}
+    tables = TableOptions(**options, drop_columns=["set"])
+    record = auto(tables=tables, portfolio=portfolio, folds=4, out=tmp_path / "folds", **QUICK).record
+    assert record["classes"] == ["a", "b", "c"]
+    assert record["splits_origin"].startswith("4 folds of all labels")
+    record = auto(
+        tables=TableOptions(**options, split_column="set"), portfolio=portfolio, out=tmp_path / "given", **QUICK
+    ).record
+    assert record["splits_origin"] == "column 'set'"
+    assert not record["folds"]
+    assert record["test"] is not None
+    record = auto(
+        tables=TableOptions(**options, random_splits=2), portfolio=portfolio, out=tmp_path / "random", **QUICK
+    ).record
+    assert [*record["splits"]] == ["0", "1"]
+
+
+def test_what_was_asked_for_is_kept(portfolio: Path, tmp_path: Path) -> None:
+    write_npz(unsplit(), tmp_path / "g.npz")
+    result = auto(
+        str(tmp_path / "g.npz"),
+        portfolio=portfolio,
+        folds=2,
+        quality="fast",
+        time_limit=70,
+        out=tmp_path / "run",
+        **QUICK,
+    )
+    assert isinstance(result, AutoResult)
+    asked = Asked.read(tmp_path / "run")
+    assert asked.dataset == str((tmp_path / "run/graph.npz").resolve())
+    assert (asked.folds, asked.quality, asked.time_limit) == (2, "fast", 70)
+    assert asked.settings == QUICK
+    assert [member.name for member in asked.members] == NAMES
+    text = (tmp_path / "run" / AUTO).read_text()
+    assert 'dataset = "graph.npz"' in text
+    assert 'metric = "accuracy"' in text
+
+
+def test_a_folder_is_not_written_over_and_resuming_takes_no_settings(portfolio: Path, tmp_path: Path) -> None:
+    auto(unsplit(), portfolio=portfolio, folds=2, out=tmp_path / "run", **QUICK)
+    with pytest.raises(InputError, match="already holds a run"):
+        auto(unsplit(), portfolio=portfolio, out=tmp_path / "run", **QUICK)
+    with pytest.raises(InputError, match="Leave out --epochs"):
+        auto(resume=tmp_path / "run", epochs=3)
+    with pytest.raises(InputError, match=r"is no auto folder: it has no auto\.toml"):
+        auto(resume=tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"positive number of seconds\. Got 0 instead"):
+        auto(resume=tmp_path / "run", time_limit=0)
+    with pytest.raises(InputError, match="No member of the portfolio has a setting 'gama'"):
+        auto(unsplit(), portfolio=portfolio, out=tmp_path / "new", gama=1)
+    assert not (tmp_path / "new").exists()
+
+
+def test_when_a_portfolio_is_meant() -> None:
+    assert means_auto(["auto"], tables=False)
+    assert means_auto([], tables=True)
+    assert not means_auto([], tables=False)
+    assert not means_auto(["mlp"], tables=True)
+    assert not means_auto([], tables=True, tune=5)
+    assert not means_auto([], tables=True, config="x.toml")
+    with pytest.raises(InputError, match="Leave out the others of auto, mlp"):
+        means_auto(["auto", "mlp"], tables=False)
+    with pytest.raises(InputError, match="--model auto takes no --tune"):
+        means_auto(["auto"], tables=False, tune=5)

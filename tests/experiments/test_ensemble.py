@@ -1,0 +1,115 @@
+"""Weights of an ensemble: sums, ties, metrics, and that it is never worse than its best member."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from glognn.errors import InputError
+from glognn.experiments.ensemble import COLDEST, HOTTEST, apply, log_losses, scores, select, temperature
+from glognn.metrics import METRICS
+
+
+def models(count: int, nodes: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Class probabilities of models that know something, and the truth."""
+    generator = np.random.default_rng(seed)
+    y = np.arange(nodes) % classes
+    known = np.eye(classes)[y] * generator.uniform(0.2, 1.5, (count, 1, 1))
+    powers = np.exp(known + generator.normal(size=(count, nodes, classes)))
+    return powers / powers.sum(axis=2, keepdims=True), y
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes")
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("classes", [2, 4])
+def test_scores_are_those_of_the_metrics(metric: str, classes: int) -> None:
+    _, y = models(1, 61, classes)
+    logits = torch.randn(3, 61, classes, dtype=torch.float64).mul(2).round()  # with ties
+    found = logits.softmax(2).numpy()
+    for truth in (y, y.clip(max=max(1, classes - 2))):  # with and without a class that has no node
+        wanted = [METRICS[metric](each, torch.from_numpy(truth)) for each in logits]
+        assert scores(found, truth, metric).tolist() == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_threshold_decides_between_two_classes() -> None:
+    found = np.array([[[0.8, 0.2], [0.6, 0.4], [0.3, 0.7]]])
+    y = np.array([0, 1, 1])
+    assert scores(found, y, "accuracy").tolist() == [pytest.approx(2 / 3)]
+    assert scores(found, y, "macro_f1", threshold=0.4).tolist() == [1.0]
+    assert np.isnan(scores(found[:, :0], y[:0], "roc_auc")).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_ensemble_is_never_worse_than_its_best_member(metric: str, classes: int) -> None:
+    for seed in range(6):
+        found, y = models(5, 47, classes, seed)
+        weights = select(found, y, metric)
+        assert weights.min() >= 0
+        assert weights.sum() == pytest.approx(1, abs=1e-12)
+        together = np.tensordot(weights, found, axes=1)[np.newaxis]
+        assert scores(together, y, metric)[0] >= scores(found, y, metric).max() - 1e-12
+        assert weights.tolist() == select(found, y, metric).tolist()
+
+
+def test_one_member_has_all_the_weight() -> None:
+    found, y = models(1, 20, 3)
+    assert select(found, y, "accuracy").tolist() == [1.0]
+
+
+def test_ties_go_to_the_smaller_log_loss_and_then_to_the_earlier() -> None:
+    y = np.array([0, 1])
+    sure, unsure = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.6, 0.4], [0.4, 0.6]])
+    assert select(np.stack([unsure, sure]), y, "accuracy").tolist() == [0.0, 1.0]
+    assert select(np.stack([sure, sure]), y, "accuracy").tolist() == [1.0, 0.0]
+
+
+def test_members_that_complement_each_other_share_the_weight() -> None:
+    y = np.array([0, 0, 1, 1])
+    first = np.array([[0.9, 0.1], [0.45, 0.55], [0.1, 0.9], [0.45, 0.55]])
+    second = np.array([[0.45, 0.55], [0.9, 0.1], [0.55, 0.45], [0.1, 0.9]])
+    weights = select(np.stack([first, second]), y, "accuracy")
+    assert min(weights) > 0.3
+    assert scores(apply(weights, np.stack([first, second]))[np.newaxis], y, "accuracy")[0] == 1.0
+
+
+def test_an_ensemble_of_other_nodes_is_refused() -> None:
+    found, y = models(2, 10, 2)
+    with pytest.raises(InputError, match=r"models x 9 nodes x classes\. Got the shape \(2, 10, 2\)"):
+        select(found, y[:9], "accuracy")
+
+
+def test_the_temperature_has_the_smallest_log_loss() -> None:
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(4000, 3))
+    true = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = np.array([generator.choice(3, p=each) for each in true])
+    for factor in (0.5, 1.0, 3.0):  # models whose logits are too small, right, too large
+        said = np.exp(factor * logits) / np.exp(factor * logits).sum(axis=1, keepdims=True)
+        found = temperature(said, y)
+        assert found == pytest.approx(factor, rel=0.1)
+        losses = [
+            log_losses(apply(np.ones(1), said[np.newaxis], heat)[np.newaxis], y)[0]
+            for heat in (found, 1.05 * found, found / 1.05)
+        ]
+        assert losses[0] == min(losses)
+
+
+def test_the_temperature_keeps_within_bounds_and_the_order_of_classes() -> None:
+    right = np.array([[0.7, 0.3], [0.2, 0.8]])
+    assert temperature(right, np.array([0, 1])) == pytest.approx(COLDEST, rel=1e-6)
+    assert temperature(right, np.array([1, 0])) == pytest.approx(HOTTEST, rel=1e-6)
+    found, _ = models(2, 30, 4)
+    plain, heated = (apply(np.array([0.5, 0.5]), found, heat) for heat in (1.0, 2.5))
+    assert plain == pytest.approx(found.mean(axis=0))
+    assert np.array_equal(plain.argsort(axis=1), heated.argsort(axis=1))
+    assert heated.sum(axis=1) == pytest.approx(np.ones(30))
+    assert heated.max() < plain.max()
+
+
+def test_a_probability_of_zero_is_no_infinite_loss() -> None:
+    found = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    with np.errstate(all="raise"):
+        assert select(found, np.array([1, 1]), "accuracy").tolist() == [1.0]
+        assert np.isfinite(apply(np.ones(1), found, temperature(found[0], np.array([1, 1])))).all()
