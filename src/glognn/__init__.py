@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from glognn.estimator import GloGNNClassifier as GloGNNClassifier
     from glognn.experiments.auto import auto as auto
     from glognn.experiments.folder import load_model as load_model
+    from glognn.experiments.leaderboard import leaderboard as leaderboard
     from glognn.experiments.progress import Progress as Progress
     from glognn.experiments.reproduce import reproduce as reproduce
     from glognn.experiments.train import train_models as train_models
@@ -66,6 +67,7 @@ _HOMES = {
     "Graph": "glognn.graph.graph",
     "GraphConfig": "glognn.graph.config",
     "InputError": "glognn.errors",
+    "leaderboard": "glognn.experiments.leaderboard",
     "load_dataset": "glognn.data.sources",
     "load_model": "glognn.experiments.folder",
     "measure_homophily": "glognn.graph.homophily",

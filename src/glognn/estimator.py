@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
@@ -24,16 +26,20 @@ from glognn.data.npz import write_npz
 from glognn.data.splits import IntArray, validation_part
 from glognn.data.statistics import measure
 from glognn.errors import InputError
+from glognn.experiments.auto import FOLDS, MODEL_NAME, QUALITY, TIME_LIMIT, Asked, auto
+from glognn.experiments.carried import CarriedFolder
 from glognn.experiments.environment import versions
-from glognn.experiments.folder import save_model
+from glognn.experiments.folder import new_folder, save_model
 from glognn.experiments.integrity import measure_files, sealed
-from glognn.experiments.layout import CLASSIFIER, CONFIG
-from glognn.experiments.reports import CLASSIFIER_VERSION, damaged
-from glognn.experiments.saved import SavedModel, open_saved
+from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG
+from glognn.experiments.leaderboard import standings
+from glognn.experiments.reports import CLASSIFIER_VERSION, damaged, read_ensemble
+from glognn.experiments.saved import SavedModel, holds_ensemble, open_saved
+from glognn.experiments.saved_ensemble import SavedEnsemble, open_ensemble
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
-from glognn.report.card import model_card
+from glognn.report.card import ensemble_card, model_card
 from glognn.storage import locked, write_json, write_text
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES
@@ -63,8 +69,12 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ``predict``, ``predict_proba`` and ``score`` take node numbers (or the training data itself, or nothing for all
     nodes) for nodes of the training graph, and features with ``edges`` for new nodes, see :meth:`predict_proba`.
 
+    With ``model="auto"`` a portfolio of models is trained within ``time_limit``, and the ensemble of the best on
+    validation predicts (see :func:`glognn.auto`): all labels are used, in ``folds``, unless masks say which validate.
+    Of the settings below, those that are not the defaults then go to all members that have them.
+
     Args:
-        model: ``"glognn++"`` or ``"glognn"``.
+        model: ``"glognn++"``, ``"glognn"`` or ``"auto"``.
         graph: The graph whose node numbers ``fit`` and ``predict`` are then given.
         validation_fraction: Share of the labelled nodes that stop and select the training, where no mask says so.
         split: Which column of masks with several.
@@ -72,6 +82,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         coefficient: Of GloGNN++ alone.
         class_weight: ``None`` or ``"balanced"``.
         threshold: ``None``, or ``"validation"`` with two classes.
+        time_limit: Of ``"auto"``: seconds to train.
+        quality: Of ``"auto"``: ``"fast"``, ``"good"`` or ``"best"``, how much of the portfolio is tried.
+        folds: Of ``"auto"``: how many, where no mask says which nodes validate.
 
     The other settings are those of :class:`~glognn.models.glognn.GloGNNPlusPlus`,
     :class:`~glognn.training.config.TrainingConfig` and :class:`~glognn.graph.config.GraphConfig`.
@@ -79,13 +92,14 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: The classes, sorted.
         transduction_: The predicted class of every node of the training graph.
-        model_: The trained model.
+        model_: The trained model; ``"auto"`` has none.
+        leaderboard_: Of ``"auto"``: the ensemble and its members with their scores, see :func:`glognn.leaderboard`.
         data_: The training graph, with classes numbered and the nodes that trained and validated as masks.
         scores_: The metric on training and validation nodes, and the epoch selected; ``test`` is ``None``, for ``fit``
             judges on no other nodes, unless a run with test nodes was loaded.
         threshold_: Probability from which on the second of two classes is predicted, or ``None``.
         n_features_in_: Number of features.
-        n_iter_: Epochs trained.
+        n_iter_: Epochs trained; of ``"auto"``, by the members that have a weight.
     """
 
     def __init__(
@@ -123,6 +137,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         feature_normalization: str = GraphConfig.feature_normalization,
         validation_fraction: float = 0.2,
         split: int = 0,
+        time_limit: float = TIME_LIMIT,
+        quality: str = QUALITY,
+        folds: int = FOLDS,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.model = model
@@ -157,6 +174,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_normalization = feature_normalization
         self.validation_fraction = validation_fraction
         self.split = split
+        self.time_limit = time_limit
+        self.quality = quality
+        self.folds = folds
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -176,7 +196,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if adjacency is not None and (self.graph is not None or is_graph(X)):
             raise InputError("The 'adjacency' parameter of fit goes with an array of features. Got a graph besides it.")
-        self.__dict__.pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "model_", "leaderboard_", "_carried"):
+            self.__dict__.pop(name, None)
         if self.graph is not None:
             return self._fit_nodes(X, y)
         if is_graph(X):
@@ -244,7 +265,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _configs(self, *, has_edges: bool) -> tuple[ModelConfig, TrainingConfig, GraphConfig]:
         if self.model not in MODELS:
-            raise self._error("model", f"one of {', '.join(map(repr, MODELS))}")
+            raise self._error("model", f"one of {', '.join(map(repr, (*MODELS, MODEL_NAME)))}")
         given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         given |= {name: given[name] or "none" for name in ("class_weight", "threshold")}
         given["seed"] = int(_seed(self.random_state))
@@ -262,6 +283,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = "no label" if not nodes.size else "1 class"
             raise InputError(f"GloGNNClassifier must be given labels of at least 2 classes. Got {found} instead.")
         edges = torch.empty(2, 0, dtype=torch.int64) if data.edge_index is None else data.edge_index
+        if self.model == MODEL_NAME:
+            return self._fit_auto(data, edges, codes, nodes, val, has_graph=has_graph)
         model_config, training, graph_config = self._configs(has_edges=edges.numel() > 0 or data.x is None)
         if val is None:
             fraction = _plain(self.validation_fraction)
@@ -299,6 +322,54 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = graph.num_features
         self._remember(graph_config)
         return self
+
+    def _fit_auto(
+        self, data: Data, edges: Tensor, codes: IntArray, nodes: IntArray, val: IntArray | None, *, has_graph: bool
+    ) -> Self:
+        """Train a portfolio in a folder of its own, and keep what its ensemble needs."""
+        chosen = nodes if val is None else np.concatenate([nodes, val])
+        used = Data(x=data.x, edge_index=edges, num_nodes=codes.size, y=torch.full((codes.size,), -1))
+        used.y[torch.from_numpy(chosen)] = torch.from_numpy(codes[chosen])
+        if getattr(data, "edge_weight", None) is not None:
+            used.edge_weight = data.edge_weight
+        if val is not None:
+            for name, members in (("train", nodes), ("val", val), ("test", nodes[:0])):
+                used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)
+                used[f"{name}_mask"][torch.from_numpy(members)] = True
+        self._has_graph = has_graph
+        with TemporaryDirectory(prefix="glognn-") as place:
+            found = auto(used, out=Path(place) / "run", **self._asked(), **self._changed())
+            return self._take(open_ensemble(found.folder))
+
+    def _asked(self) -> dict[str, Any]:
+        return {name: _plain(getattr(self, name)) for name in ("time_limit", "quality", "folds")}
+
+    def _changed(self) -> dict[str, Any]:
+        """Settings of models, training and graph that are not the defaults, and the seed."""
+        usual = type(self)().get_params(deep=False)
+        own = ("model", "graph", "validation_fraction", "split", "time_limit", "quality", "folds", "random_state")
+        given = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name not in own}
+        changed = {name: value for name, value in given.items() if value != usual[name]}
+        return changed | {"seed": _seed(self.random_state)}
+
+    def _take(self, saved: SavedEnsemble) -> Self:
+        """Keep what predictions of an ensemble need, in a folder that goes with this object."""
+        self._carried = CarriedFolder()
+        saved.copy(self._carried.path)
+        self._split_used = None if saved.record["folds"] else saved.split
+        self.data_, graph = saved.graph()
+        self.n_features_in_ = graph.num_features
+        members = [model for models in saved.members.values() for model in models]
+        self.n_iter_ = sum(model.epochs for model in members)
+        self._seed_used = members[0].config.training.seed
+        self.scores_, self.threshold_ = saved.scores, saved.threshold
+        self.leaderboard_ = standings(saved.record)
+        self._probabilities = saved.probabilities(self.data_)
+        self.transduction_ = self._decide(self._probabilities)
+        return self
+
+    def _ensemble(self) -> SavedEnsemble:
+        return open_ensemble(self._carried.path, split=self._split_used)
 
     def _remember(self, config: GraphConfig) -> None:
         """Keep what predictions need: the scores of known nodes, and their frozen state for new ones."""
@@ -360,6 +431,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return same(x, known.x) and same(edge_index, known.edge_index)
 
     def _new(self, new: Data) -> Array:
+        if hasattr(self, "_carried"):
+            return self._ensemble().new_probabilities(self.data_, new)
         return _numpy(self._known.logits(new).softmax(dim=1))
 
     def predict(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
@@ -391,7 +464,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         folder = Path(folder)
-        if (folder / CONFIG).exists():
+        if (folder / CONFIG).exists() or (folder / AUTO).exists():
             raise InputError(f"'{folder}' holds a run of glognn train: save the classifier in another folder.")
         try:
             with locked(folder):
@@ -405,6 +478,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         content = [saved, self._probabilities.tolist(), statistics["fingerprint"], versions()]
         name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
         files = {"model": f"model-{name}.safetensors", "graph": f"graph-{name}.npz"}
+        if ensemble := hasattr(self, "_carried"):
+            files = {"ensemble": new_folder(folder / f"ensemble-{name}").name}
         record = {
             "schema_version": CLASSIFIER_VERSION,
             "kind": type(self).__name__,
@@ -422,13 +497,22 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "data": statistics,
             "versions": versions(),
         }
-        save_model(folder / files["model"], self.model_)
-        write_npz(self.data_, folder / files["graph"])
-        write_json(folder / CLASSIFIER, sealed(record, measure_files(folder, files.values())))
-        write_text(folder / CARD, model_card(record))
+        if ensemble:
+            record |= {"split": self._split_used, "given": self._asked() | self._changed()}
+            self._ensemble().copy(folder / files["ensemble"])
+            write_json(folder / CLASSIFIER, sealed(record, {}))
+            write_text(folder / CARD, ensemble_card(read_ensemble(folder / files["ensemble"]), record))
+        else:
+            save_model(folder / files["model"], self.model_)
+            write_npz(self.data_, folder / files["graph"])
+            write_json(folder / CLASSIFIER, sealed(record, measure_files(folder, files.values())))
+            write_text(folder / CARD, model_card(record))
         for old in [*folder.glob("model-*.safetensors"), *folder.glob("graph-*.npz")]:
             if old.name not in files.values():
                 old.unlink()
+        for old in folder.glob("ensemble-*"):
+            if old.name not in files.values():
+                shutil.rmtree(old)
 
     def _saved_params(self) -> dict[str, Any]:
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != "graph"}
@@ -446,11 +530,18 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             model: Which model of a run with several; the best on validation of ``"glognn++"`` and ``"glognn"``.
             split: Which split of a run with several; the first.
         """
+        if holds_ensemble(Path(folder)):
+            if model is not None:
+                raise InputError(f"'{folder}' holds an ensemble: leave out model {model!r}.")
+            ensemble = open_saved(Path(folder), split=split)
+            assert isinstance(ensemble, SavedEnsemble)
+            return cls._from_ensemble(ensemble)
         if model is not None and model not in MODELS:
             raise InputError(
                 f"The 'model' parameter of load must be one of {', '.join(map(repr, MODELS))}. Got {model!r} instead."
             )
         saved = open_saved(Path(folder), MODELS if model is None else [model], split)
+        assert isinstance(saved, SavedModel)
         return cls._from_run(saved) if saved.kind == "run" else cls._from_classifier(saved)
 
     @classmethod
@@ -482,6 +573,25 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
         found._has_graph = True
         return found._restore(saved, data, graph)
+
+    @classmethod
+    def _from_ensemble(cls, saved: SavedEnsemble) -> Self:
+        asked = Asked.read(saved.folder)
+        if saved.fitted is None:
+            given: dict[str, Any] = {"time_limit": asked.time_limit, "quality": asked.quality, "split": saved.split}
+            given |= {"folds": asked.folds or FOLDS, "random_state": asked.settings.get("seed", 0), **asked.settings}
+            found = cls(MODEL_NAME, **{name: value for name, value in given.items() if name in cls().get_params()})
+            found.classes_, found._has_graph = saved.class_array(), True
+            return found._take(saved)
+        record = saved.fitted
+        try:
+            found = cls(**record["params"], graph=saved.graph()[0] if record["has_graph_param"] else None)
+        except TypeError as error:
+            raise damaged(saved.folder.parent, error) from None
+        found.classes_, found._has_graph = saved.class_array(), record["has_graph"]
+        if record["feature_names"]:
+            found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+        return found._take(saved)
 
     def _restore(self, saved: SavedModel, data: Data, graph: Graph) -> Self:
         """Take over what a run and a classifier say alike."""

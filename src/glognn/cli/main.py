@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, evaluate, models, predict, reproduce, runs, train, tune, verify
+from glognn.cli import bench, datasets, evaluate, leaderboard, models, predict, reproduce, runs, train, tune, verify
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
@@ -34,6 +34,7 @@ _COMMANDS = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
+    "leaderboard": leaderboard,
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,

@@ -56,6 +56,12 @@ _CLASSIFIER: Form = {
     "threshold": (*NUMBER, type(None)),
     "data": {"fingerprint": str},
 }
+_OF_ENSEMBLE: Form = _CLASSIFIER | {
+    "files": {"ensemble": str},
+    "split": (int, type(None)),
+    "given": dict,
+    "scores": {"metric": str, "val": NUMBER},
+}
 
 
 ENSEMBLE_VERSION = 1
@@ -181,7 +187,8 @@ def read_classifier(folder: Path) -> tuple[Report, Files]:
     remedy = f"load it with glognn {made}, which wrote it, or fit and save again"
     check_version(path, record, CLASSIFIER_VERSION, remedy)
     files = unseal(path, record)
-    wrong = misfit(record, _CLASSIFIER)
+    of_ensemble = isinstance(record.get("files"), dict) and "ensemble" in record["files"]
+    wrong = misfit(record, _OF_ENSEMBLE if of_ensemble else _CLASSIFIER)
     if wrong or any(Path(name).name != name for name in record["files"].values()):
         raise damaged(folder, wrong or "files must name files of its folder")
     return record, files

@@ -6,12 +6,13 @@ Both are opened by :func:`open_saved`; what they hold under different names is t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from glognn.data.classes import Array, Classes
 from glognn.data.layout import NODES, TABLES
@@ -21,7 +22,7 @@ from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.folder import find_runs, read_model
 from glognn.experiments.integrity import check_files, check_tables, refuse_changed
-from glognn.experiments.layout import CLASSIFIER, CONFIG, DONE, MODEL
+from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, DONE, MODEL
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report, check_settings, damaged, read_classifier, read_report
 from glognn.experiments.run import prepare_graph
@@ -37,6 +38,9 @@ from glognn.training.predict import predict
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from glognn.experiments.saved_ensemble import SavedEnsemble
+
+Probabilities = npt.NDArray[np.float64]
 _MOST_CLASS_BYTES = 2**28
 
 
@@ -86,17 +90,7 @@ class SavedModel:
 
     def class_array(self) -> Array:
         """The classes of a saved classifier, of the type that they had."""
-        values, kind = (self.record["classes"][name] for name in ("values", "dtype"))
-        try:
-            dtype = np.dtype(kind)
-            if dtype.kind not in "iufbUO" or dtype.itemsize * len(values) > _MOST_CLASS_BYTES:
-                raise TypeError(f"classes of the type {kind!r:.60}")
-            found: Array = np.array(values, dtype=dtype)
-            if len(values) < 2 or found.tolist() != values:
-                raise ValueError(f"classes {values!r:.60} of the type {kind!r:.60}")
-        except (TypeError, ValueError, OverflowError) as error:
-            raise damaged(self.folder, error) from None
-        return found
+        return class_array(self.folder, self.record)
 
     def model(self, graph: Graph) -> NodeModel[Any]:
         """Its weights, which must be those of a model of this graph."""
@@ -109,9 +103,10 @@ class SavedModel:
             raise InputError(f"'{self.weights}' must hold {must}. It holds {got} instead.")
         return model
 
-    def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
-        """The graph it was trained on, as loaded and as prepared; another one in its place is an error."""
-        data = load_source(find_source(self.config.dataset), mirror=mirror).data
+    def graph(self, mirror: Path | None = None, data: Data | None = None) -> tuple[Data, Graph]:
+        """The graph it was trained on, as loaded (now, or before) and as prepared; another in its place is an error."""
+        if data is None:
+            data = load_source(find_source(self.config.dataset), mirror=mirror).data
         graph = prepare_graph(data, self.config)
         given = Graph.from_data(data, GraphConfig(directed=True)) if self.kind == "classifier" else graph
         if given.fingerprint() != self.fingerprint:
@@ -121,17 +116,31 @@ class SavedModel:
             raise InputError(f"'{place}' must hold the ids of {graph.num_nodes:,} nodes. Got {found:,} instead.")
         return data, graph
 
+    def probabilities(self, graph: Graph, device: str = "auto") -> Probabilities:
+        """Of all nodes of its prepared graph."""
+        found: Probabilities = predict(self.model(graph).to(resolve_device(device)), graph).double().cpu().numpy()
+        return found
+
+    def new_probabilities(self, data: Data, graph: Graph, new: Data) -> Probabilities:
+        """Of nodes that were not in its graph, which is given as loaded and as prepared."""
+        logits = predict_new_nodes(self.model(graph), data, new, self.config.graph)
+        found: Probabilities = logits.double().softmax(dim=1).cpu().numpy()
+        return found
+
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
         """Predictions for all nodes of the graph."""
+        _, graph = self.graph(mirror)
+        return self.name(self.probabilities(graph, device)), graph
+
+    def name(self, found: Probabilities) -> Predictions:
+        """Probabilities of all nodes of the graph, by the names that its user knows nodes and classes by."""
         import pyarrow as pa
 
-        _, graph = self.graph(mirror)
-        found = predict(self.model(graph).to(resolve_device(device)), graph).double().cpu().numpy()
-        column, ids = "node", pa.array(np.arange(graph.num_nodes))
+        column, ids = "node", pa.array(np.arange(len(found)))
         if self.tables is not None:
             column, ids = self.tables.id_column, self.tables.ids
         classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
-        return Predictions(column, ids, classes, found, self.threshold), graph
+        return Predictions(column, ids, classes, found, self.threshold)
 
     def predict_new(
         self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
@@ -141,13 +150,29 @@ class SavedModel:
             raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
         new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
         data, graph = self.graph()
-        logits = predict_new_nodes(self.model(graph), data, new, self.config.graph)
-        found = logits.double().softmax(dim=1).cpu().numpy()
+        found = self.new_probabilities(data, graph, new)
         return Predictions(self.tables.id_column, ids, self.tables.classes, found, self.threshold), left_out
 
 
-def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel:
+def class_array(folder: Path, record: Report) -> Array:
+    """The classes that the record of a saved classifier names, of the type that they had."""
+    values, kind = (record["classes"][name] for name in ("values", "dtype"))
+    try:
+        dtype = np.dtype(kind)
+        if dtype.kind not in "iufbUO" or dtype.itemsize * len(values) > _MOST_CLASS_BYTES:
+            raise TypeError(f"classes of the type {kind!r:.60}")
+        found: Array = np.array(values, dtype=dtype)
+        if len(values) < 2 or found.tolist() != values:
+            raise ValueError(f"classes {values!r:.60} of the type {kind!r:.60}")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise damaged(folder, error) from None
+    return found
+
+
+def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel | SavedEnsemble:
     """A trained model of a folder: of several models the best on validation, of several splits the first.
+
+    Of an automatic run, and of a classifier fitted by one, it is the ensemble.
 
     Its files must be those that it was finished with, as far as that is recorded.
 
@@ -158,14 +183,26 @@ def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = Non
     """
     if (folder / CLASSIFIER).is_file():
         return _open_classifier(folder, models, split)
+    if (folder / AUTO).is_file():
+        from glognn.experiments.saved_ensemble import open_ensemble
+
+        return open_ensemble(folder, models, split)
     if (folder / CONFIG).is_file():
-        return _open_run(folder, models, split)
+        return open_run(folder, models, split)
     raise InputError(
         f"'{folder}' holds no trained model: no {CONFIG} of a run, and no readable {CLASSIFIER} of a saved classifier."
     )
 
 
-def _open_run(folder: Path, models: Sequence[str], split: int | None) -> SavedModel:
+def holds_ensemble(folder: Path) -> bool:
+    """Whether it is of an automatic run, or of a classifier fitted by one."""
+    if (folder / CLASSIFIER).is_file():
+        return "ensemble" in read_classifier(folder)[0]["files"]
+    return (folder / AUTO).is_file()
+
+
+def open_run(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel:
+    """A trained model of a run folder, see :func:`open_saved`."""
     runs = find_runs(folder)
     wanted = [(child, config) for child, config in runs if not models or config.model.name in models]
     if not wanted:
@@ -218,11 +255,16 @@ def _validation(report: Report) -> float:
     return float(score if report["kind"] == "run" else score["mean"])
 
 
-def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> SavedModel:
+def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> SavedModel | SavedEnsemble:
     record, files = read_classifier(folder)
     refuse_changed(folder, files)
     if split is not None:
         raise InputError(f"'{folder}' is a saved classifier, which was fitted once: leave out split {split}.")
+    if "ensemble" in record["files"]:
+        from glognn.experiments.saved_ensemble import open_ensemble
+
+        found = open_ensemble(folder / record["files"]["ensemble"], models, record["split"])
+        return replace(found, kind="classifier", fitted=record)
     params = {name: "none" if value is None else value for name, value in record["params"].items()}
     params["seed"] = record["seed"]
 

@@ -98,7 +98,7 @@ def _classifier(folder: Path, compared: Compared) -> Iterator[FileState]:
     except InputError as error:
         yield FileState(folder / CLASSIFIER, DAMAGED, str(error))
         return
-    if files:
+    if files or "ensemble" in record["files"]:
         yield FileState(folder / CLASSIFIER, OK)
         yield from _compare(folder, files, compared)
     else:

@@ -1,15 +1,97 @@
-"""The model card of a saved classifier, in Markdown, from its record."""
+"""The model card of a saved classifier, of one model or of an ensemble, in Markdown, from its record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from glognn.experiments.leaderboard import standings
 
 
 def model_card(record: Mapping[str, Any]) -> str:
     """What the model is, on which data, with which settings, how good, made with what, and how to load it."""
-    data, params, scores = record["data"], record["params"], record["scores"]
-    classes = [str(each) for each in record["classes"]["values"]]
+    params, scores = record["params"], record["scores"]
+    measured = [
+        (f"{scores['metric']}, training nodes", _number(scores["train"])),
+        (f"{scores['metric']}, validation nodes", _number(scores["val"])),
+        *([(f"{scores['metric']}, test nodes", _number(scores["test"]))] if scores.get("test") is not None else []),
+        ("selected epoch", scores["epoch"]),
+        ("epochs trained", record["epochs"]),
+        ("decision threshold", _number(record["threshold"])),
+    ]
+    return "\n".join(
+        [
+            f"# {params['model']}: a classifier of {len(record['classes']['values'])} classes of nodes",
+            "",
+            "Trained on one graph, which is kept beside it. It predicts the classes of the nodes of that graph, and of",
+            "new nodes from their features and their edges to it, without training again. The scores are those of the",
+            "nodes that trained and selected it: judge it on others.",
+            "",
+            *_data(record),
+            *_table("Scores", measured),
+            *_table("Settings", params.items()),
+            *_table("Versions", record["versions"].items()),
+            *_LOADING,
+        ]
+    )
+
+
+def ensemble_card(ensemble: Mapping[str, Any], fitted: Mapping[str, Any] | None = None) -> str:
+    """The card of an automatic run, from its ``ensemble.json``: what kind of graph it is, which models, how good.
+
+    Args:
+        ensemble: The record of the run.
+        fitted: ``estimator.json`` of a classifier that holds the run, which knows more of graph and settings.
+    """
+    metric, first, *rows = ensemble["metric"], *standings(ensemble)
+    measured = [
+        (f"{metric}, validation nodes", _spread(first.val, first.val_spread)),
+        *([(f"{metric}, test nodes", _spread(first.test, first.test_spread))] if first.test is not None else []),
+        ("best single member on validation", ensemble["best_single"]["name"]),
+        ("seconds", _number(ensemble["seconds"])),
+        ("ended", ensemble["ended"] or "not yet"),
+    ]
+    members = [
+        (
+            row.name,
+            row.model,
+            f"{row.weight:.2f}",
+            _spread(row.val, row.val_spread),
+            _spread(row.test, row.test_spread),
+            _number(row.seconds_to_fit),
+            f"{row.state}: {row.reason}" if row.reason else row.state,
+        )
+        for row in rows
+    ]
+    headings = ("member", "model", "weight", f"validation {metric}", f"test {metric}", "seconds to fit", "state")
+    more = [] if fitted is None else [*_data(fitted), *_table("Settings", fitted["given"].items())]
+    return "\n".join(
+        [
+            f"# auto: an ensemble of models for {len(ensemble['classes'])} classes of nodes",
+            "",
+            "Models trained on one graph and weighted on validation nodes. Together they predict the classes of the",
+            "nodes of that graph, and of new nodes from their features and their edges to it, without training again.",
+            "Validation scores are those of the nodes that selected and weighted the models: judge them on others.",
+            "",
+            ensemble["description"],
+            "",
+            f"Splits: {ensemble['splits_origin']}. Scores are means over them, with their standard deviations.",
+            "",
+            *_table("Scores", measured),
+            *_table("Members", members, headings),
+            *more,
+            *_table("Versions", ensemble["versions"].items()),
+            *_LOADING,
+        ]
+    )
+
+
+def _spread(score: float | None, spread: float | None) -> str:
+    return _number(score) if score is None or spread is None else f"{score:.4f} ± {spread:.4f}"
+
+
+def _data(record: Mapping[str, Any]) -> list[str]:
+    data, classes = record["data"], [str(each) for each in record["classes"]["values"]]
     labelled = sum(data["class_sizes"])
     balance = [
         (name, f"{size} ({size / labelled:.1%})") for name, size in zip(classes, data["class_sizes"], strict=True)
@@ -24,44 +106,26 @@ def model_card(record: Mapping[str, Any]) -> str:
         ("unlabelled nodes", data["unlabelled"]),
         *homophily,
     ]
-    measured = [
-        (f"{scores['metric']}, training nodes", _number(scores["train"])),
-        (f"{scores['metric']}, validation nodes", _number(scores["val"])),
-        *([(f"{scores['metric']}, test nodes", _number(scores["test"]))] if scores.get("test") is not None else []),
-        ("selected epoch", scores["epoch"]),
-        ("epochs trained", record["epochs"]),
-        ("decision threshold", _number(record["threshold"])),
-    ]
-    return "\n".join(
-        [
-            f"# {params['model']}: a classifier of {len(classes)} classes of nodes",
-            "",
-            "Trained on one graph, which is kept beside it. It predicts the classes of the nodes of that graph, and of",
-            "new nodes from their features and their edges to it, without training again. The scores are those of the",
-            "nodes that trained and selected it: judge it on others.",
-            "",
-            *_table("Data", facts),
-            *_table("Classes", balance),
-            *_table("Scores", measured),
-            *_table("Settings", params.items()),
-            *_table("Versions", record["versions"].items()),
-            "## Loading",
-            "",
-            "```python",
-            "from glognn import GloGNNClassifier",
-            "",
-            'classifier = GloGNNClassifier.load("this folder")',
-            "classifier.transduction_  # the class of every node of the training graph",
-            "```",
-            "",
-        ]
-    )
+    return [*_table("Data", facts), *_table("Classes", balance)]
+
+
+_LOADING = (
+    "## Loading",
+    "",
+    "```python",
+    "from glognn import GloGNNClassifier",
+    "",
+    'classifier = GloGNNClassifier.load("this folder")',
+    "classifier.transduction_  # the class of every node of the training graph",
+    "```",
+    "",
+)
 
 
 def _number(value: Any) -> str:
     return "none" if value is None else f"{value:.4g}"
 
 
-def _table(title: str, rows: Iterable[tuple[str, Any]]) -> list[str]:
-    lines = [f"| {str(name).replace('|', '/')} | {value} |" for name, value in rows]
-    return [f"## {title}", "", "| | |", "|---|---|", *lines, ""]
+def _table(title: str, rows: Iterable[Sequence[Any]], headings: Sequence[str] = ("", "")) -> list[str]:
+    lines = [f"| {' | '.join(str(value).replace('|', '/') for value in row)} |" for row in rows]
+    return [f"## {title}", "", f"| {' | '.join(headings)} |", "|---" * len(headings) + "|", *lines, ""]

@@ -1,0 +1,236 @@
+"""The ensemble of an automatic run as it lies in its folder, with the doors that one trained model has.
+
+Its probabilities are the weighted mean of its members', brought to the ensemble's temperature; where there are folds,
+the mean of that over folds. Members are read one after another, so that memory holds one of them at a time.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glognn.data.classes import Array, Classes
+from glognn.data.layout import GRAPH, NODES, TABLES
+from glognn.data.npz import write_npz
+from glognn.errors import DataWarning, GloGNNError, InputError
+from glognn.experiments.ensemble import apply
+from glognn.experiments.layout import AUTO, CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
+from glognn.experiments.leaderboard import FINISHED
+from glognn.experiments.predictions import Predictions
+from glognn.experiments.reports import Report, read_ensemble
+from glognn.experiments.saved import Probabilities, SavedModel, class_array, open_run
+from glognn.graph.graph import Graph
+from glognn.storage import write_text
+from glognn.training.preflight import ran_out
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from glognn.data.table_graph import KeptTables
+
+Score = Callable[[SavedModel, "Data", Graph], Probabilities]
+"""What one trained model says, of its graph as loaded and as prepared."""
+
+
+@dataclass(frozen=True, eq=False)
+class SavedEnsemble:
+    """Some members of an automatic run, opened but not yet read.
+
+    Attributes:
+        folder: Of the run.
+        why: What was chosen, where there was a choice.
+        record: ``ensemble.json``.
+        weights: By member; they sum to 1.
+        splits: Whose models are averaged: all folds, or the one split that was asked for.
+        temperature: Of the probabilities, see :func:`~glognn.experiments.ensemble.apply`.
+        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        kind: ``auto`` or ``classifier``: what the folder that was opened holds.
+        fitted: ``estimator.json`` of a classifier.
+    """
+
+    folder: Path
+    why: str
+    record: Report
+    weights: Mapping[str, float]
+    splits: Sequence[int]
+    temperature: float
+    threshold: float | None
+    kind: str = "auto"
+    fitted: Report | None = None
+
+    @property
+    def split(self) -> int:
+        """The column of the graph's masks whose test nodes, if any, judge it."""
+        return self.splits[0]
+
+    @cached_property
+    def members(self) -> dict[str, list[SavedModel]]:
+        """The trained models of each member, one for each split; files that are not as they were are refused."""
+        return {
+            name: [open_run(self.folder / MEMBERS / name / f"split-{split}") for split in self.splits]
+            for name in self.weights
+        }
+
+    @property
+    def _first(self) -> SavedModel:
+        return next(iter(self.members.values()))[0]
+
+    @property
+    def tables(self) -> KeptTables | None:
+        """What is kept of a user's tables, if that is what the members were trained on."""
+        return self._first.tables
+
+    @property
+    def classes(self) -> Classes | None:
+        """The classes by name, where they have names."""
+        return self._first.classes if self.fitted is None else Classes.from_array(self.class_array())
+
+    def class_array(self) -> Array:
+        """The classes of the type that they had; of a run on a graph file, their numbers."""
+        if self.fitted is not None:
+            return class_array(self.folder.parent, self.fitted)
+        classes = self._first.classes
+        return np.arange(len(self.record["classes"])) if classes is None else classes.array()
+
+    @property
+    def scores(self) -> dict[str, Any]:
+        """The metric on the nodes that weighted the members, and on test nodes where there are any."""
+        found = self.record["splits"][str(self.split)]
+        val = self.record["val"]["mean"] if self.record["folds"] else found["val"]
+        return {"metric": self.record["metric"], "train": None, "val": val, "test": found["test"]}
+
+    def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
+        """The graph it was trained on, as loaded, and as prepared for its first member."""
+        return self._first.graph(mirror)
+
+    def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
+        """Predictions for all nodes of the graph."""
+        data, graph = self.graph(mirror)
+        named = self._first.name(self.probabilities(data, device))
+        return replace(named, threshold=self.threshold, classes=self.classes or named.classes), graph
+
+    def predict_new(
+        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
+    ) -> tuple[Predictions, dict[str, int]]:
+        """Predictions for nodes that were not in the graph, and how many of their edges were left out and why."""
+        if self.tables is None:
+            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
+        new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
+        found = self.new_probabilities(self.graph()[0], new)
+        classes = self.classes or self.tables.classes
+        return Predictions(self.tables.id_column, ids, classes, found, self.threshold), left_out
+
+    def probabilities(self, data: Data, device: str = "auto") -> Probabilities:
+        """Of all nodes of the graph, given as loaded."""
+        return self._mean(data, lambda model, _, graph: model.probabilities(graph, device), "score the nodes")
+
+    def new_probabilities(self, data: Data, new: Data) -> Probabilities:
+        """Of nodes that were not in the graph, which is given as loaded."""
+        return self._mean(data, lambda model, data, graph: model.new_probabilities(data, graph, new), "take new nodes")
+
+    def _mean(self, data: Data, score: Score, task: str) -> Probabilities:
+        """Over the members that can; the others are named in a warning, and the weights of the rest scaled to 1.
+
+        Each fold has its own mean, which is what the temperature was chosen for.
+        """
+        totals: list[Probabilities] = []
+        errors: dict[str, Exception] = {}
+        for name, models in self.members.items():
+            try:
+                _, graph = models[0].graph(data=data)
+                found = [self.weights[name] * score(model, data, graph) for model in models]
+            except (GloGNNError, MemoryError, RuntimeError) as error:
+                if not isinstance(error, GloGNNError) and not ran_out(error):
+                    raise
+                errors[name] = error
+                continue
+            totals = [total + each for total, each in zip(totals, found, strict=True)] if totals else found
+        if not totals:
+            raise next(iter(errors.values()))
+        for name, reason in errors.items():
+            warnings.warn(
+                f"The member '{name}', with the weight {self.weights[name]:.2f}, cannot {task} and is left out; the "
+                f"others make up for it. {reason}",
+                DataWarning,
+                stacklevel=3,
+            )
+        used = sum(weight for name, weight in self.weights.items() if name not in errors)
+        folds = [apply(np.ones(1), total[np.newaxis] / used, self.temperature) for total in totals]
+        mean: Probabilities = np.mean(folds, axis=0)
+        return mean
+
+    def copy(self, folder: Path) -> None:
+        """Write what predictions need of it into another folder, with the graph, which may be moved anywhere."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (AUTO, ENSEMBLE, DONE):
+            if (self.folder / name).is_file():
+                shutil.copyfile(self.folder / name, folder / name)
+        data, graph = self.graph()
+        if self.tables is not None:
+            place = Path(self._first.config.dataset).parent
+            for name in (GRAPH, NODES, TABLES):
+                shutil.copyfile(place / name, folder / name)
+        else:
+            if "train_mask" not in data:
+                for name, mask in graph.masks.items():
+                    data[f"{name}_mask"] = mask
+            write_npz(data, folder / GRAPH)
+        for models in self.members.values():
+            for model in models:
+                place = folder / model.folder.relative_to(self.folder)
+                place.mkdir(parents=True)
+                for name in (REPORT, CURVE, MODEL, DONE):
+                    shutil.copyfile(model.folder / name, place / name)
+                moved = replace(model.config, dataset=str((folder / GRAPH).resolve()))
+                write_text(place / CONFIG, moved.to_toml(place))
+
+
+def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedEnsemble:
+    """The ensemble of an automatic run, finished or not; of several splits that of the first.
+
+    Args:
+        folder: Of the run.
+        models: Names of members or of models: the best of them on validation, by itself.
+        split: Which split, where the run had splits; with folds there is one ensemble of them all.
+    """
+    record = read_ensemble(folder)
+    trained = sorted(map(int, record["splits"]))
+    if split is not None and split not in trained:
+        raise InputError(f"'{folder}' was not trained on split {split}. It was on: {', '.join(map(str, trained))}.")
+    if record["folds"] and split is not None:
+        raise InputError(f"'{folder}' is of {record['splits_origin']}, averaged: leave out split {split}.")
+    chosen = trained[0] if split is None else split
+    found, why = record["splits"][str(chosen)], []
+    weights = {name: weight for name, weight in found["weights"].items() if weight > 0}
+    temperature, threshold = found["temperature"], found["threshold"]
+    if models:
+        name = _best(folder, record, models)
+        weights, temperature, threshold = {name: 1.0}, 1.0, None
+        why.append(f"member {name} by itself (--model)")
+    else:
+        parts = ", ".join(f"{name} {weight:.2f}" for name, weight in sorted(weights.items(), key=lambda each: -each[1]))
+        why.append(f"ensemble of {parts}")
+    if record["folds"]:
+        why.append(f"mean of {len(trained)} folds")
+    elif split is None and len(trained) > 1:
+        why.append(f"split {chosen}, the first of {len(trained)} (--split)")
+    splits = trained if record["folds"] else [chosen]
+    return SavedEnsemble(folder, "; ".join(why), record, weights, splits, temperature, threshold)
+
+
+def _best(folder: Path, record: Report, names: Sequence[str]) -> str:
+    """Of the members that are called so, or whose model is, the best on validation."""
+    finished = [member for member in record["members"] if member["state"] == FINISHED]
+    wanted = [member for member in finished if member["name"] in names]
+    wanted = wanted or [member for member in finished if member["model"] in names]
+    if not wanted:
+        held = ", ".join(f"{member['name']} ({member['model']})" for member in finished)
+        raise InputError(f"'{folder}' has no finished member {' or '.join(map(repr, names))}. It has: {held}.")
+    return str(max(wanted, key=lambda member: member["val"]["mean"])["name"])
