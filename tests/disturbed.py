@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import optuna
+from torch_geometric.data import Data
 
 from glognn import GloGNNClassifier
 from glognn.data.npz import write_npz
@@ -22,6 +23,7 @@ from tests.program import DISTURBED, GLOGNN, run
 OPTIONS = ("-m", "mlp", "--hidden-channels", "4", "--epochs", "2", "--checkpoint-interval", "0")
 TRAIN = ("train", "-d", "graph.npz", "-s", "0-1", *OPTIONS, "-o", "run")
 TABLES = ("train", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "y", "-s", "0", *OPTIONS, "-o", "run")
+AUTO = ("train", "-m", "auto", "-d", "unsplit.npz", "--portfolio", "portfolio.toml", "--folds", "2", *OPTIONS[2:])
 TUNE = ("tune", "-d", "graph.npz", "-s", "0", *OPTIONS, "--trials", "3", "--workers", "1", "--sampler", "random")
 
 COMMAND = """
@@ -78,6 +80,17 @@ def _trained(folder: Path) -> dict[str, Any]:
     return {"under way": under_way, "done": done, "scores": reports, **_contents(folder, "model.safetensors")}
 
 
+def _ensemble(folder: Path) -> dict[str, Any]:
+    """Models, what they say of each node, bit by bit, and the record of the ensemble but for times."""
+    record = json.loads((folder / "run/ensemble.json").read_text())
+    members = [
+        {name: value for name, value in each.items() if "seconds" not in name and name != "memory_mib"}
+        for each in record["members"]
+    ]
+    said = _contents(folder / "run", "probabilities.npy")
+    return {**_trained(folder / "run"), **said, "record": record | {"seconds": 0, "members": members}}
+
+
 def _searched(folder: Path) -> list[Any]:
     """The settings tried and what they came to."""
     study = open_study(folder / "st", read_search(folder / "st"))
@@ -105,7 +118,8 @@ def _finished(folder: Path) -> dict[str, bytes]:
 
 
 def _resume(folder: Path) -> tuple[str, ...]:
-    return ("train", "--resume", "run") if (folder / "run/config.toml").exists() else ()
+    begun = any((folder / "run" / name).exists() for name in ("config.toml", "auto.toml"))
+    return ("train", "--resume", "run") if begun else ()
 
 
 @dataclass(frozen=True)
@@ -124,6 +138,7 @@ class Undertaking:
 UNDERTAKINGS = {
     "train": Undertaking(TRAIN, _trained, again=_resume),
     "train on tables": Undertaking(TABLES, _trained, again=_resume),
+    "auto": Undertaking((*AUTO, "-o", "run"), _ensemble, again=_resume),
     "tune": Undertaking((*TUNE, "-o", "st"), _searched),
     "reproduce": Undertaking(
         ("reproduce", "table1", "--quick", "--workers", "1", "--settings", "default", "-o", "out"),
@@ -140,6 +155,9 @@ def make_folder(folder: Path) -> None:
     folder.mkdir()
     data = make_data(num_nodes=40, num_splits=2)
     write_npz(data, folder / "graph.npz")
+    write_npz(Data(x=data.x, edge_index=data.edge_index, y=data.y), folder / "unsplit.npz")
+    members = [f'[[member]]\nname = "{name}"\nmodel = "{name}"\n' for name in ("mlp", "gcn")]
+    (folder / "portfolio.toml").write_text("".join(members))
     rows = [f"{node},{x:.4f},{'abc'[y]}" for node, (x, y) in enumerate(zip(data.x[:, 0], data.y, strict=True))]
     (folder / "nodes.csv").write_text("\n".join(["id,x,y", *rows, ""]))
     ends = [f"{first},{second}" for first, second in data.edge_index.T.tolist()]

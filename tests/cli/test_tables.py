@@ -73,7 +73,8 @@ def lay_down(folder: Path, suffix: str = ".csv") -> None:
         write_table(pa.Table.from_pandas(frame, preserve_index=False), folder / f"{name}{suffix}")
 
 
-TRAIN = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--id", "who", "--label", "fraud", "--epochs", "3"]
+TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--id", "who", "--label", "fraud", "--epochs", "3"]
+TRAIN = [*TABLES, "--model", "glognn++"]
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +170,7 @@ def test_names_that_look_like_markup_or_command_the_terminal_are_shown_as_they_a
 
 def test_a_moved_run_folder_goes_on_and_predicts(glognn: Run, tmp_path: Path) -> None:
     lay_down(tmp_path)
-    several = ["--model", "glognn++", "--model", "mlp", "--random-splits", "2"]
+    several = ["--model", "mlp", "--random-splits", "2"]
     assert glognn("train", *TRAIN, *several, "--quiet", "--out", "run")[0] == 0
     for name in ("nodes.csv", "edges.csv"):
         (tmp_path / name).unlink()
