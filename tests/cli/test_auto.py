@@ -13,7 +13,8 @@ PORTFOLIO = "".join(f'[[member]]\nname = "{name}"\nmodel = "{name}"\nhidden_chan
 
 
 @pytest.fixture
-def run(glognn: Run, tmp_path: Path) -> Run:  # noqa: F811
+def run(glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:  # noqa: F811
+    monkeypatch.setenv("COLUMNS", "200")
     lay_down(tmp_path)
     (tmp_path / "p.toml").write_text(PORTFOLIO)
     return glognn

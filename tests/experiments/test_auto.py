@@ -129,9 +129,10 @@ def test_folds_of_all_labels_make_one_ensemble(portfolio: Path, tmp_path: Path) 
         [first["weights"].get(name, 0.0) for name in NAMES]
     )
     check_files(tmp_path / "run")
-    assert [each["name"] for each in result.leaderboard] == sorted(
-        NAMES, key=lambda name: -next(each["val"]["mean"] for each in record["members"] if each["name"] == name)
-    )
+    first_row, *rows = result.leaderboard
+    assert (first_row.name, first_row.val) == ("ensemble", record["val"]["mean"])
+    assert sorted(row.name for row in rows) == sorted(NAMES)
+    assert [row.val for row in rows] == sorted((row.val for row in rows), reverse=True)
     saved = glognn.read_npz(tmp_path / "run/graph.npz")
     assert int(saved.val_mask.sum()) == int((data.y >= 0).sum()) == 53
     assert "train_mask" not in data

@@ -160,7 +160,7 @@ def command(
 def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     """Train a portfolio, and show what became of its members."""
     from glognn.cli.progress import Display
-    from glognn.report.summary import members_table
+    from glognn.report.leaderboard import BEST, STAR, leaderboard_table
 
     with Display(console, quiet=quiet) as display:
         try:
@@ -170,7 +170,8 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
                 console.out(f"Interrupted. Go on with: glognn train --resume {display.work.folder}")
             raise
     console.print()
-    console.print(members_table(done.record))
+    console.print(leaderboard_table(done.leaderboard))
+    console.out(f"\n{STAR} {BEST} on validation; {done.record['metric']}; splits: {done.record['splits_origin']}")
     left = [each for each in done.record["members"] if each["state"] == "not reached"]
     if left:
         console.out(f"\n{done.record['ended'].capitalize()}. Go on with: glognn train --resume {done.folder}")

@@ -21,6 +21,7 @@ from glognn.experiments.config import DEFAULT_DATASET
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.integrity import measure_tables, seal
 from glognn.experiments.layout import AUTO
+from glognn.experiments.leaderboard import Standing, standings
 from glognn.experiments.portfolio import Member, check_given, choose_members, read_members, read_portfolio
 from glognn.experiments.progress import Progress, Work
 from glognn.experiments.train import make_graph
@@ -72,12 +73,9 @@ class AutoResult:
     record: Report
 
     @property
-    def leaderboard(self) -> list[Report]:
-        """The members, the best on validation first, then those that were not trained to the end."""
-        known = [each for each in self.record["members"] if each["val"] is not None]
-        return sorted(known, key=lambda each: -each["val"]["mean"]) + [
-            each for each in self.record["members"] if each["val"] is None
-        ]
+    def leaderboard(self) -> list[Standing]:
+        """The ensemble, then its members, the best on validation first."""
+        return standings(self.record)
 
 
 @dataclass(frozen=True)

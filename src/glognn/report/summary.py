@@ -21,24 +21,6 @@ def percent(score: dict[str, float | None]) -> str:
     return f"{100 * (mean or 0.0):.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
 
 
-def members_table(record: dict[str, Any]) -> Table:
-    """One row per member of a portfolio, the best on validation first, below their ensemble."""
-    table = Table(header_style="bold", pad_edge=False, box=None)
-    for heading in ("member", "model"):
-        table.add_column(heading, no_wrap=True)
-    for heading in (f"validation {record['metric']}, %", "test, %", "weight", "seconds"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    tested = "" if record["test"] is None else percent(record["test"])
-    table.add_row("ensemble", "", percent(record["val"]), tested, "", f"{record['seconds']:.1f}", "", style="bold")
-    for each in sorted(record["members"], key=lambda each: -each["val"]["mean"] if each["val"] else 1.0):
-        scores = ["" if each[name] is None else percent(each[name]) for name in ("val", "test")]
-        seconds = "" if each["seconds_to_fit"] is None else f"{each['seconds_to_fit']:.1f}"
-        note = "" if each["val"] else f"{each['state']}: {each['reason']}"
-        table.add_row(each["name"], each["model"], *scores, f"{each['weight']:.2f}", seconds, note)
-    return table
-
-
 def summary_table(reports: list[dict[str, Any]]) -> Table:
     """One row per model: test score as mean ± standard deviation over splits, epochs and seconds."""
     first = reports[0]
