@@ -1,14 +1,11 @@
 """GloGNN: node classification on graphs whose linked nodes differ."""
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from glognn.models.configs import MODELS
 
 __version__ = "0.1.0"
-
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch, if not loaded yet, takes large tensors in large pages
 
 if TYPE_CHECKING:
     from glognn.data.catalog import find_dataset as find_dataset
