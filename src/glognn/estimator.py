@@ -41,7 +41,7 @@ from glognn.training.predict import predict
 from glognn.training.threshold import check_threshold, choose_threshold
 
 CARD = "README.md"
-MODELS = ("glognn++", "glognn")
+MODELS = ("glognn++", "glognn", "trees")
 FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "unlabelled", "homophily", "fingerprint")
 
 

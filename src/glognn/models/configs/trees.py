@@ -16,7 +16,7 @@ BINS = 63
 """Values told apart in a column when a tree is grown: a quarter of scikit-learn's default, and four times as fast."""
 HISTOGRAM_BYTES = 20
 """Of a bin: two sums in 64 bits and a count in 32."""
-WALKED = 2**20
+WALKED = 2**18
 """Pairs of a node and a tree that are scored at a time."""
 GATHERED = 2**22
 """Values of neighbours that are compared at a time."""
@@ -85,15 +85,13 @@ class TreesConfig(ModelConfig):
         """At the peak either a tree is grown, or nodes are scored.
 
         Growing takes rows in the model's precision, in 64 bits and in bins (the bins twice, for a moment), gradients
-        and scores of the training nodes, which are at most all, and a histogram of every open leaf. Scoring takes some
-        ten values for each node and tree at a time.
+        and scores of the training nodes, which are at most all, and a histogram of every open leaf. Scoring takes 60
+        bytes for each node and class.
         """
         width, histogram = self._width(sizes), HISTOGRAM_BYTES * (BINS + 1)
         rows = sizes.nodes * ((VALUE_BYTES + 10) * width + 24 * sizes.classes)
         growing = (rows + self.num_leaves * width * histogram) // VALUE_BYTES
-        walked = max(WALKED, sizes.nodes * sizes.classes)
-        walked = min(walked, sizes.nodes * sizes.classes * self.num_trees)
-        return max(growing, 12 * walked) + 2 * sizes.nodes * sizes.classes
+        return max(growing, 15 * sizes.nodes * sizes.classes) + 2 * sizes.nodes * sizes.classes
 
     def input_bytes(self, sizes: Sizes) -> int:
         return VALUE_BYTES * sizes.nodes * self._width(sizes) + sizes.adjacency_bytes(loops=False, symmetric=True)
