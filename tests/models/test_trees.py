@@ -111,28 +111,30 @@ def neighbours(data: Data, node: int, outgoing: bool) -> Tensor:
 @pytest.mark.parametrize("features", [1, FEW, FEW + 1])
 @pytest.mark.parametrize("directed", [False, True])
 def test_columns(features: int, directed: bool) -> None:
-    """Own features, and of each direction degree, mean, minimum and maximum; nothing is missing but neighbours."""
+    """Own features, and of each direction degree, means of three hops, minimum and maximum; nan without neighbours."""
     data = make_data(30, num_features=features, num_edges=40)
     graph = Graph.from_data(data, GraphConfig(directed=directed), dtype=torch.float64)
-    found = Trees(features, 3).double().prepare(graph)
+    found = Trees(features, 3, mean_hops=3).double().prepare(graph)
     if not directed:
         data.edge_index = torch.cat([data.edge_index, data.edge_index.flip(0)], 1)
-    degrees = [[len(neighbours(data, node, out)) for node in range(30)] for out in (True, False)]
-    isolated = 0
-    for node in range(30):
-        wanted = [data.x[node].double()]
-        for way in (0, 1) if directed else (0,):
-            near = neighbours(data, node, way == 0)
-            seen = torch.cat([data.x.double(), torch.tensor(degrees[way], dtype=torch.float64).unsqueeze(1)], 1)[near]
-            wanted.append(torch.tensor([float(len(near))], dtype=torch.float64))
-            empty = torch.full((features + 1,), torch.nan, dtype=torch.float64)
-            isolated += not len(near)
-            wanted.append(seen.mean(0) if len(near) else empty)
-            if features <= FEW:
-                wanted += [seen.amin(0), seen.amax(0)] if len(near) else [empty, empty]
-        torch.testing.assert_close(found[node], torch.cat(wanted), equal_nan=True)
+    x, isolated = data.x.double(), 0
+    wanted = [x]
+    for way in (True, False) if directed else (True,):
+        near = [neighbours(data, node, way) for node in range(30)]
+        degrees = torch.tensor([[float(len(each))] for each in near], dtype=torch.float64)
+        seen = torch.cat([x, degrees], 1)
+        empty = torch.full((features + 1,), torch.nan, dtype=torch.float64)
+        isolated += sum(not len(each) for each in near)
+        means = [seen]
+        for _ in range(3):
+            means.append(torch.stack([means[-1][each].nanmean(0) for each in near]))
+        wanted += [degrees, *means[1:]]
+        if features <= FEW:
+            wanted += [torch.stack([seen[each].amin(0) if len(each) else empty for each in near])]
+            wanted += [torch.stack([seen[each].amax(0) if len(each) else empty for each in near])]
+    torch.testing.assert_close(found, torch.cat(wanted, 1), equal_nan=True)
     assert isolated
-    assert found.shape[1] == features + (1 + directed) * TreesConfig().neighbour_columns(features)
+    assert found.shape[1] == features + (1 + directed) * TreesConfig(mean_hops=3).neighbour_columns(features)
 
 
 def wide_graph(**settings: Any) -> Graph:

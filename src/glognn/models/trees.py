@@ -3,8 +3,9 @@
     scores = baseline + sum over rounds of one tree's value for each class
 
 Columns: the features x (of more than 256, directions of largest variation instead), then for each direction of edges
-(one, where edges go both ways) the degree d and mean, minimum and maximum of neighbours' (x, d); of more than 64
-columns the mean alone. A node without neighbours has missing values there, which a split sends to the better side.
+(one, where edges go both ways) the degree d, the mean of neighbours' (x, d), the mean of those means and so on, and
+minimum and maximum of neighbours' (x, d), where there are no more than 64 features. A node without neighbours has
+missing values there, which a split sends to the side that serves better.
 Aggregates as in GraphLand (Bazhenov et al., 2025); trees as in LightGBM (Ke et al., 2017), grown by scikit-learn.
 
 Fitted trees lie in tensors of shapes that follow from the settings, so that they are saved, remembered and moved as
@@ -58,7 +59,7 @@ class Trees(BoostedModel[Tensor]):
 
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
-        self._few = self.config.num_columns(in_channels) <= FEW
+        self._few = in_channels <= FEW
         self.num_slots = 1 if out_channels == 2 else out_channels
         shape = (self.config.num_trees, self.num_slots, 2 * self.config.num_leaves - 1)
         self.baseline = _fixed(out_channels)
@@ -93,7 +94,7 @@ class Trees(BoostedModel[Tensor]):
         matrix = graph.adjacency.matrix
         x = self._own(self._features_if_any(graph), graph.num_nodes)
         ways = [matrix] if matrix.is_symmetric else [matrix, matrix.transpose]
-        return torch.cat([x, *(_neighbourhood(way, x, _degrees(way), few=self._few) for way in ways)], 1)
+        return torch.cat([x, *(self._neighbourhood(way, torch.cat([x, _degrees(way)], 1)) for way in ways)], 1)
 
     def _features_if_any(self, graph: Graph) -> Matrix | None:
         """As many as the model was built for, which may be none."""
@@ -115,12 +116,26 @@ class Trees(BoostedModel[Tensor]):
         own, width = self._own(extension.x, extension.num_new), self.config.num_columns(self.in_channels)
         x = torch.cat([frozen[:, :width], own])
         parts = [own]
-        starts = range(width, frozen.shape[1], self.config.neighbour_columns(self.in_channels))
-        for start, edges in zip(starts, (extension.rows, extension.columns.T), strict=False):
+        known = torch.split(frozen[:, width:], self.config.neighbour_columns(self.in_channels), 1)
+        for columns, edges in zip(known, (extension.rows, extension.columns.T), strict=False):
             way = SparseMatrix.from_scipy(sp.csr_array(edges), x.dtype).to(device=x.device)
-            degrees = torch.cat([frozen[:, start : start + 1], _degrees(way)])
-            parts.append(_neighbourhood(way, x, degrees, few=self._few))
+            degrees = torch.cat([columns[:, :1], _degrees(way)])
+            parts.append(self._neighbourhood(way, torch.cat([x, degrees], 1), columns))
         return self.logits(torch.cat(parts, 1))
+
+    def _neighbourhood(self, matrix: SparseMatrix, seen: Tensor, known: Tensor | None = None) -> Tensor:
+        """What a node is told by one direction of edges, r x columns; see above.
+
+        Args:
+            matrix: Edges from r nodes to n, which are all, or those known before and then the r.
+            seen: Features and degree of the n nodes.
+            known: What this function returned of the nodes known before.
+        """
+        means, width = [_average(matrix, seen)], seen.shape[1]
+        for hop in range(1, self.config.mean_hops):
+            below = [] if known is None else [known[:, 1 + (hop - 1) * width : 1 + hop * width]]
+            means.append(_average(matrix, torch.cat([*below, means[-1]])))
+        return torch.cat([_degrees(matrix), *means, *(_extremes(matrix, seen) if self._few else ())], 1)
 
     def logits(self, inputs: Tensor) -> Tensor:
         return self.grown(inputs, None, 0, int(self.num_rounds))
@@ -273,26 +288,19 @@ def _degrees(matrix: SparseMatrix) -> Tensor:
     return matrix.csr.crow_indices().diff().to(matrix.dtype).unsqueeze(1)
 
 
-def _neighbourhood(matrix: SparseMatrix, x: Tensor, degrees: Tensor, *, few: bool) -> Tensor:
-    """Degree of each row of a matrix, and mean, minimum and maximum of its columns' features and degrees.
+def _average(matrix: SparseMatrix, columns: Tensor) -> Tensor:
+    """The mean of each row's columns that have a value, weighted as edges are; nan where there is none."""
+    present = (~columns[:, -1:].isnan()).to(columns.dtype)
+    return spmm(matrix, columns.nan_to_num(nan=0.0)) / spmm(matrix, present)
 
-    The mean is weighted as edges are. Without neighbours all but the degree is nan.
 
-    Args:
-        matrix: r x n.
-        x: Features of the n nodes.
-        degrees: Of the n nodes, n x 1.
-        few: Whether there are few enough columns for minimum and maximum.
-    """
-    own, seen = _degrees(matrix), torch.cat([x, degrees], 1)
-    mean = spmm(matrix, seen) / spmm(matrix, torch.ones_like(degrees))
-    if not few:
-        return torch.cat([own, mean], 1)
-    rows, columns = matrix.entries()
-    bounds = seen.new_full((2, matrix.shape[0], seen.shape[1]), torch.nan)
-    for part in range(0, seen.shape[1], step := max(1, GATHERED // max(1, matrix.nnz))):
-        values = seen[:, part : part + step].index_select(0, columns)
+def _extremes(matrix: SparseMatrix, columns: Tensor) -> Tensor:
+    """The least and the largest value of each row's columns, 2 x r x columns; nan where there is none."""
+    rows, places = matrix.entries()
+    bounds = columns.new_full((2, matrix.shape[0], columns.shape[1]), torch.nan)
+    for start in range(0, columns.shape[1], step := max(1, GATHERED // max(1, matrix.nnz))):
+        values = columns[:, start : start + step].index_select(0, places)
         index = rows.unsqueeze(1).expand_as(values)
         for bound, name in zip(bounds, ("amin", "amax"), strict=True):
-            bound[:, part : part + step].scatter_reduce_(0, index, values, name, include_self=False)
-    return torch.cat([own, mean, *bounds], 1)
+            bound[:, start : start + step].scatter_reduce_(0, index, values, name, include_self=False)
+    return bounds

@@ -11,7 +11,7 @@ from glognn.settings import integer, real
 WIDE = 256
 """More features than these are words rather than measurements, and are replaced by a few directions."""
 FEW = 64
-"""As many columns, or fewer, are aggregated by minimum and maximum besides the mean."""
+"""As many features, or fewer, are aggregated by minimum and maximum besides the mean."""
 BINS = 63
 """Values told apart in a column when a tree is grown: a quarter of scikit-learn's default, and four times as fast."""
 HISTOGRAM_BYTES = 20
@@ -25,7 +25,7 @@ GATHERED = 2**22
 class TreesConfig(ModelConfig):
     title = "Trees"
     name = "trees"
-    summary = "Gradient boosting on features, neighbours' mean, minimum and maximum, and degrees"
+    summary = "Gradient boosting on features, their mean, minimum and maximum over neighbours, and degrees"
     paper = "Ke et al. (LightGBM), NeurIPS 2017; neighbours as in Bazhenov et al. (GraphLand), 2025"
     implementation = "glognn.models.trees:Trees"
     varying = ("shrinkage", "min_leaf_nodes", "leaf_penalty", "column_share")
@@ -36,11 +36,12 @@ class TreesConfig(ModelConfig):
         "leaf_penalty": between(1e-2, 1e2, log=True, or_zero=True),
         "column_share": between(0.1, 1.0),
         "num_trees": one_of(100, 200, 400),
+        "mean_hops": between(1, 3),
         "directed": one_of(False, True),
     }
 
     num_trees: int = integer(
-        200,
+        150,
         "The most trees for each class. One epoch adds one; which number is kept is a matter of validation.",
         low=1,
         high=10_000,
@@ -65,6 +66,10 @@ class TreesConfig(ModelConfig):
         high=1024,
     )
 
+    mean_hops: int = integer(
+        2, "How far means reach: 1 to neighbours, 2 also to the means of neighbours, and so on.", low=1, high=16
+    )
+
     def check_graph(self, *, has_features: bool) -> None:
         """Without features there are degrees."""
 
@@ -75,7 +80,7 @@ class TreesConfig(ModelConfig):
     def neighbour_columns(self, features: int) -> int:
         """Columns of one direction of edges: degree, and what neighbours' columns and degrees are."""
         columns = self.num_columns(features)
-        return 1 + (3 if columns <= FEW else 1) * (columns + 1)
+        return 1 + (self.mean_hops + 2 * (features <= FEW)) * (columns + 1)
 
     def _width(self, sizes: Sizes) -> int:
         """Columns that trees read where edges go both ways; directions add as much as the neighbours take."""
