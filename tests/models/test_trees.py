@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from torch import Tensor
 from torch_geometric.data import Data
 
+from glognn.cli.main import main
 from glognn.errors import InputError
 from glognn.estimator import GloGNNClassifier
+from glognn.experiments import tune
 from glognn.experiments.folder import load_model, save_model
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
@@ -335,6 +339,44 @@ def test_the_classifier_takes_trees(tmp_path: Path) -> None:
     assert np.array_equal(loaded.predict_proba(), fitted.predict_proba())
     new = fitted.predict_proba(np.zeros((2, 7)), edges=np.array([[60, 61], [3, 5]]))
     assert np.array_equal(loaded.predict_proba(np.zeros((2, 7)), edges=np.array([[60, 61], [3, 5]])), new)
+
+
+def test_the_doors_of_every_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tables, a search, training, a run that goes on, predictions of known and of new nodes, the classifier."""
+
+    def glognn(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["glognn", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert not ended.value.code, err
+        return out
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tune, "worker_count", lambda workers, device: 1)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    rows = [f"{node},{node % 7},{node % 2 * 2 + node % 5},{'ab'[node % 2]}" for node in range(60)]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,size,kind,label", *rows]))
+    edges = [f"{node},{(node * 7 + step) % 60}" for node in range(60) for step in (1, 3)]
+    (tmp_path / "edges.csv").write_text("\n".join(["from,to", *edges]))
+    tables = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "label"]
+    training = ["--model", "trees", "--epochs", "12", "--num-trees", "8", "--device", "cpu", "--threads", "1"]
+    glognn("train", *tables, *training, "--tune", "2", "--random-splits", "2", "--quiet", "--out", "run")
+    reports = [json.loads((tmp_path / f"run/split-{split}/report.json").read_text()) for split in (0, 1)]
+    assert [(report["engine"], report["trained_together"]) for report in reports] == [("boosted", 2)] * 2
+    before = (tmp_path / "run/split-0/model.safetensors").read_bytes()
+    (tmp_path / "run/split-0/DONE").unlink()
+    glognn("train", "--resume", "run", "--quiet")
+    assert (tmp_path / "run/split-0/model.safetensors").read_bytes() == before
+    glognn("predict", "run", "--out", "all.csv")
+    (tmp_path / "new.csv").write_text("id,size,kind\n900,3,2\n901,4,1\n")
+    (tmp_path / "new_edges.csv").write_text("from,to\n900,3\n900,901\n")
+    glognn("predict", "run", "--nodes", "new.csv", "--edges", "new_edges.csv", "--out", "new-found.csv")
+    assert [len((tmp_path / name).read_text().splitlines()) for name in ("all.csv", "new-found.csv")] == [61, 3]
+    assert "accuracy" in glognn("evaluate", "run")
+    assert GloGNNClassifier.load(tmp_path / "run").predict_proba().shape == (60, 2)
 
 
 @pytest.mark.parametrize(("features", "nodes"), [(40, 3000), (200, 1500), (5, 15_000)])
