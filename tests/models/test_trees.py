@@ -330,6 +330,17 @@ def test_saved_trees_are_read_without_scikit_learn(tmp_path: Path) -> None:
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.parametrize(("name", "wrong"), [("left", 31), ("right", -1), ("feature", 90), ("num_rounds", 13)])
+def test_trees_that_lead_to_nowhere_are_refused(name: str, wrong: int, tmp_path: Path) -> None:
+    model = Trees(7, 3, num_trees=12)
+    getattr(model, name).view(-1)[0] = wrong
+    save_model(tmp_path / "model.safetensors", model)
+    with pytest.raises(
+        InputError, match=rf"The '{name}' parameter of Trees must be in the range .* Got {wrong} instead"
+    ):
+        load_model(tmp_path)
+
+
 def test_the_classifier_takes_trees(tmp_path: Path) -> None:
     data = make_data()
     fitted = GloGNNClassifier(model="trees", epochs=20, device="cpu", threads=1).fit(data)

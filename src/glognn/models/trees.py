@@ -16,6 +16,7 @@ model's precision, in which columns are given, so that no node changes sides.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,17 @@ class Trees(BoostedModel[Tensor]):
     def reset_parameters(self) -> None:
         for tensor in self.state_dict().values():
             tensor.zero_()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """As of every module; trees that lead to nowhere, as of a damaged file, are refused."""
+        found = super().load_state_dict(state_dict, strict, assign)
+        columns = self.config.num_columns(self.in_channels) + 2 * self.config.neighbour_columns(self.in_channels)
+        ends = {"left": self.value.shape[2], "right": self.value.shape[2], "feature": columns}
+        for name, end in (ends | {"num_rounds": self.config.num_trees + 1}).items():
+            low, high = (int(bound) for bound in getattr(self, name).aminmax())
+            if low < 0 or high >= end:
+                raise self._error(name, f"in the range [0, {end - 1}]", low if low < 0 else high)
+        return found
 
     def learn_inputs(self, graph: Graph) -> None:
         """Find the directions of wide features: the first right singular vectors, drawn the same way each time."""
