@@ -46,7 +46,7 @@ FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "un
 
 
 class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classes of the nodes of a graph, by GloGNN++ or GloGNN.
+    """Classes of the nodes of a graph, by GloGNN++, GloGNN or boosted trees.
 
     There are three ways to say what the nodes are::
 
@@ -62,7 +62,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     nodes) for nodes of the training graph, and features with ``edges`` for new nodes, see :meth:`predict_proba`.
 
     Args:
-        model: ``"glognn++"`` or ``"glognn"``.
+        model: ``"glognn++"``, ``"glognn"`` or ``"trees"``, which is at its defaults.
         graph: The graph whose node numbers ``fit`` and ``predict`` are then given.
         validation_fraction: Share of the labelled nodes that stop and select the training, where no mask says so.
         split: Which column of masks with several.
@@ -441,7 +441,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             folder: Of the classifier or of the run.
-            model: Which model of a run with several; the best on validation of ``"glognn++"`` and ``"glognn"``.
+            model: Which model of a run with several; the best on validation of those that ``fit`` takes.
             split: Which split of a run with several; the first.
         """
         if model is not None and model not in MODELS:

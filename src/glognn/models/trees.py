@@ -116,12 +116,12 @@ class Trees(BoostedModel[Tensor]):
         """Columns of so many nodes themselves: none without features."""
         if features is None:
             return self.baseline.new_empty(count, 0)
-        if self.in_channels > WIDE:
-            return matmul(features, self.directions)
+        if self.in_channels > WIDE:  # in 64 bits: rounded after that, equal rows are equal in any company
+            return matmul(features.to(dtype=torch.float64), self.directions.double()).to(self.directions.dtype)
         return features.csr.to_dense() if isinstance(features, SparseMatrix) else features
 
     def freeze(self, inputs: Tensor) -> Tensor:
-        """The known nodes' columns: features and degrees are all that new nodes see of them."""
+        """The known nodes' columns: features, degrees and means are all that new nodes see of them."""
         return inputs
 
     def new_logits(self, frozen: Tensor, extension: Extension) -> Tensor:

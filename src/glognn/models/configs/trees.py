@@ -13,7 +13,7 @@ WIDE = 256
 FEW = 64
 """As many features, or fewer, are aggregated by minimum and maximum besides the mean."""
 BINS = 63
-"""Values told apart in a column when a tree is grown: a quarter of scikit-learn's default, and four times as fast."""
+"""Values told apart in a column when a tree is grown, where scikit-learn has 255: a split costs as much as its bins."""
 HISTOGRAM_BYTES = 20
 """Of a bin: two sums in 64 bits and a count in 32."""
 WALKED = 2**18
