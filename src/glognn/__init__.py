@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from glognn.models.mlp import MLP as MLP
     from glognn.models.polynormer import Polynormer as Polynormer
     from glognn.models.sgformer import SGFormer as SGFormer
+    from glognn.models.trees import Trees as Trees
     from glognn.models.wrgat import WRGAT as WRGAT
     from glognn.nn.global_homophily import GlobalHomophily as GlobalHomophily
     from glognn.training.callbacks import Callback as Callback
