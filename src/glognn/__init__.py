@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from glognn.models.ggcn import GGCN as GGCN
     from glognn.models.glognn import GloGNN as GloGNN
     from glognn.models.glognn import GloGNNPlusPlus as GloGNNPlusPlus
+    from glognn.models.glognn2 import GloGNN2 as GloGNN2
     from glognn.models.gprgnn import GPRGNN as GPRGNN
     from glognn.models.h2gcn import H2GCN as H2GCN
     from glognn.models.linkx import LINKX as LINKX
