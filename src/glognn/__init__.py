@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from glognn.models.ggcn import GGCN as GGCN
     from glognn.models.glognn import GloGNN as GloGNN
     from glognn.models.glognn import GloGNNPlusPlus as GloGNNPlusPlus
+    from glognn.models.glognn2 import GloGNN2 as GloGNN2
     from glognn.models.gprgnn import GPRGNN as GPRGNN
     from glognn.models.h2gcn import H2GCN as H2GCN
     from glognn.models.linkx import LINKX as LINKX
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from glognn.models.mlp import MLP as MLP
     from glognn.models.polynormer import Polynormer as Polynormer
     from glognn.models.sgformer import SGFormer as SGFormer
+    from glognn.models.trees import Trees as Trees
     from glognn.models.wrgat import WRGAT as WRGAT
     from glognn.nn.global_homophily import GlobalHomophily as GlobalHomophily
     from glognn.training.callbacks import Callback as Callback

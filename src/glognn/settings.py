@@ -1,7 +1,7 @@
 """Settings declared once: default, help text and allowed values, from which flags, checks and docs follow.
 
 A group of settings is a frozen dataclass derived from :class:`Settings` whose fields are made by
-:func:`real`, :func:`integer`, :func:`choice` or :func:`switch`::
+:func:`real`, :func:`integer`, :func:`choice`, :func:`several` or :func:`switch`::
 
     class Example(Settings):
         title = "Example"
@@ -27,7 +27,7 @@ from glognn.errors import InputError
 
 @dataclass(frozen=True)
 class Rule:
-    """What one setting may be: its type, and either a range or a list of words."""
+    """What one setting may be: its type, and either a range or a list of words, of which it may take ``several``."""
 
     kind: type
     low: float = -math.inf
@@ -35,8 +35,11 @@ class Rule:
     low_open: bool = False
     high_open: bool = False
     words: tuple[str, ...] = ()
+    several: bool = False
 
     def describe(self) -> str:
+        if self.several:
+            return "words out of " + ", ".join(repr(word) for word in self.words) + ", separated by spaces"
         if self.words:
             return "one of " + ", ".join(repr(word) for word in self.words)
         if self.kind is bool:
@@ -64,6 +67,11 @@ class Rule:
             if not isinstance(value, bool):
                 raise ValueError
             return value
+        if self.several:
+            given = value.split() if isinstance(value, str) else [None]
+            if not set(given) <= set(self.words):
+                raise ValueError
+            return " ".join(word for word in self.words if word in given)
         if self.kind is str:
             if value not in self.words:
                 raise ValueError
@@ -109,6 +117,11 @@ def integer(
 def choice(default: str, help: str, words: Iterable[str], *, before: str | None = None) -> str:
     """Declare one word out of several."""
     return _declare(default, help, Rule(str, words=tuple(words)), before)  # type: ignore[no-any-return]
+
+
+def several(default: str, help: str, words: Iterable[str], *, before: str | None = None) -> str:
+    """Declare any number of words out of several, kept in the order in which they are declared."""
+    return _declare(default, help, Rule(str, words=tuple(words), several=True), before)  # type: ignore[no-any-return]
 
 
 def switch(default: bool, help: str, *, before: bool | None = None) -> bool:

@@ -242,7 +242,9 @@ def _resolve_one(
         graph=GraphConfig.from_mapping(usual | data | pick(GraphConfig.names())),
         model=model.from_mapping(from_file | pick(model.names())),
         training=TrainingConfig.from_mapping(
-            {"metric": found.metric} | tables.get("training", {}) | pick(TrainingConfig.names())
+            {"metric": found.metric, **model.training_settings}
+            | tables.get("training", {})
+            | pick(TrainingConfig.names())
         ),
     )
     parse_splits(config.splits)

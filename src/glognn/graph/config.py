@@ -22,9 +22,10 @@ class GraphConfig(Settings):
     )
     feature_normalization: str = choice(
         "none",
-        "'row' divides each node's features by the sum of their absolute values; 'standard' gives each column mean 0 "
-        "and (unbiased) standard deviation 1.",
-        ("none", "row", "standard"),
+        "'row' divides each node's features by the sum of their absolute values, 'length' by the root of the sum of "
+        "their squares; 'standard' gives each column mean 0 and (unbiased) standard deviation 1; 'auto' takes 'length' "
+        "for features that are sparse and nowhere negative, and 'standard' for others.",
+        ("none", "row", "standard", "length", "auto"),
     )
     unlabelled: str = choice(
         "exclude",

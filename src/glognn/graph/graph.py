@@ -58,6 +58,8 @@ class Graph:
         and ``train_mask``, ``val_mask``, ``test_mask`` (optional, n or n x splits).
         """
         config = GraphConfig() if config is None else config
+        if config.feature_normalization == "auto":
+            config = replace(config, feature_normalization=_fitting_normalization(data.x))
         num_nodes = _count_nodes(data)
         edge_index = data.edge_index
         if edge_index is None:
@@ -206,8 +208,8 @@ def prepare_features(
     elif not sparse:
         nonzeros = int(torch.count_nonzero(x))
         sparse = nonzeros < SPARSE_BELOW * x.numel()
-    if normalization == "row":
-        x = _divide_rows(x)
+    if normalization in ("row", "length"):
+        x = _divide_rows(x, squares=normalization == "length")
     if bool((lost := _vanishing(x, dtype)).any()):
         warnings.warn(
             f"Columns of x are zeros in {dtype}, which their numbers are too small for: {int(lost.sum())} of "
@@ -217,6 +219,15 @@ def prepare_features(
             stacklevel=2,
         )
     return SparseMatrix.from_torch(x, dtype) if sparse else aligned(x.to(dtype))
+
+
+def _fitting_normalization(x: Any) -> str:
+    """'length' where features are sparse and nowhere negative, as words and categories are, 'standard' elsewhere."""
+    if not isinstance(x, Tensor) or x.dim() != 2 or x.is_complex():
+        return "none"  # refused, where it is checked
+    values = x if x.layout == torch.strided else x.to_sparse_csr().values()
+    sparse = int(torch.count_nonzero(values)) < SPARSE_BELOW * x.shape[0] * x.shape[1]
+    return "length" if sparse and bool((values >= 0).all()) else "standard"
 
 
 def _vanishing(x: Tensor, dtype: torch.dtype) -> Tensor:
@@ -241,19 +252,20 @@ def _powers_of_two(peaks: Tensor) -> Tensor:
     return torch.where(peaks > 0, peaks / (2 * mantissa), 1.0)
 
 
-def _divide_rows(x: Tensor) -> Tensor:
-    """Rows divided by the sum of their absolute values; empty rows stay empty."""
+def _divide_rows(x: Tensor, *, squares: bool) -> Tensor:
+    """Rows divided by the sum of their absolute values, or by the root of that of their squares; empty rows stay so."""
+    order = 2 if squares else 1
     if not x.shape[1]:
         return x
     if x.layout == torch.strided:
         x = x.double()
         x = x / _powers_of_two(x.abs().amax(dim=1, keepdim=True))
-        totals = x.abs().sum(dim=1, keepdim=True)
+        totals = torch.linalg.vector_norm(x, order, dim=1, keepdim=True)
         return torch.where(totals > 0, x / totals, 0.0)
     csr = SparseMatrix.from_torch(x, torch.float64).to_scipy()
     units = _powers_of_two(torch.from_numpy(abs(csr).max(axis=1).toarray())).numpy()
     csr.data = csr.data / np.repeat(units, np.diff(csr.indptr))
-    sums = np.asarray(abs(csr).sum(axis=1)).ravel()
+    sums = np.asarray((abs(csr) ** order).sum(axis=1)).ravel() ** (1 / order)
     csr = sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ csr)
     return SparseMatrix.from_scipy(csr, torch.float64).to(device=x.device).csr
 

@@ -26,9 +26,10 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.glognn import GloGNNConfig, GloGNNPlusPlusConfig
+from glognn.nn.config import LayerConfig
 from glognn.nn.encoder import Encoder
 from glognn.nn.global_homophily import FrozenLayer, GlobalHomophily
-from glognn.nn.hops import Hops, Operators
+from glognn.nn.hops import Hops, NewRows, Operators
 from glognn.nn.inputs import INPUTS, OPERATORS, letters
 from glognn.settings import configured_by
 
@@ -63,32 +64,33 @@ class GloGNN(NodeModel[GloGNNInputs]):
 
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
-        config = self.config
-        for name in config.inputs:
+        for name in self.config.inputs:
             if INPUTS[name].of_nodes and num_nodes is None:
                 raise self._error("num_nodes", f"given when the {name} is read (it has weights for each node)", None)
-        self.encoder = Encoder(
-            {name: INPUTS[name].columns(in_channels, num_nodes or 0) for name in config.inputs},
+        channels = {name: INPUTS[name].columns(in_channels, num_nodes or 0) for name in self.config.inputs}
+        self.encoder = self._encoder(channels)
+        self.layer = self._layer()
+
+    def _encoder(self, channels: Mapping[str, int]) -> Encoder:
+        config = self.config
+        return Encoder(
+            channels,
             config.inputs,
             hidden_channels=config.hidden_channels,
-            out_channels=out_channels,
+            out_channels=self.out_channels,
             num_layers=config.num_encoder_layers,
             fusion=config.fusion,
             dropout=config.dropout,
         )
-        self.layer = GlobalHomophily(
-            out_channels,
-            coefficient=self._coefficient(),
-            hops=Hops(config.words) if config.words else None,
-            num_hops=config.num_hops,
-            beta1=config.beta1,
-            beta2=config.beta2,
-            gamma=config.gamma,
-            normalization=config.normalization,
-        )
 
-    def _coefficient(self) -> str:
-        return "plain"
+    def _layer(self, coefficient: str = "plain") -> GlobalHomophily:
+        config = self.config
+        return GlobalHomophily(
+            self.out_channels,
+            coefficient=coefficient,
+            hops=Hops(config.words) if config.words else None,
+            **{name: value for name, value in config.as_dict().items() if name in LayerConfig.names()},
+        )
 
     def use_settings(self, values: Mapping[str, Any]) -> None:
         if len(self.encoder.weights) > 1:
@@ -155,7 +157,9 @@ class GloGNN(NodeModel[GloGNNInputs]):
         normalization = self.config.normalization
         rows = {name: OPERATORS[name].new_rows(extension, normalization) for name in self._operators}
         inputs = {name: INPUTS[name].new_rows(extension, normalization) for name in self.encoder.weights}
-        H0: Tensor = self.encoder(inputs)
+        return self._new_layers(self.encoder(inputs), frozen, rows)
+
+    def _new_layers(self, H0: Tensor, frozen: list[FrozenLayer], rows: Mapping[str, NewRows]) -> Tensor:
         H = H0
         for layer in frozen:
             H = self.layer.new_rows(H, H0, layer, rows)
@@ -181,5 +185,5 @@ class GloGNNPlusPlus(GloGNN):
     config: GloGNNPlusPlusConfig
     config_class = GloGNNPlusPlusConfig
 
-    def _coefficient(self) -> str:
-        return self.config.coefficient
+    def _layer(self, coefficient: str = "") -> GlobalHomophily:
+        return super()._layer(coefficient or self.config.coefficient)

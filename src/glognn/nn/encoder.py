@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 
 import torch
@@ -54,9 +54,12 @@ class Encoder(nn.Module):
     "hidden"  H0 = MLP(relu(sum_i w_i X_i W_i)): one network after the sum (the released code)
     "output"  H0 = sum_i w_i MLP_i(X_i): a network for each input (the paper, where the inputs are the
               features with weight 1 - alpha and the adjacency with weight alpha)
+    "jumping" H0 = MLP(sum_l a_l h_l), a = softmax of learnt numbers: h_0 = relu(sum_i w_i X_i W_i), what
+              local blocks make of it one after the other, and w_j relu(X_j W_j) of each of ``branches``
     ========  ==========================================================================================
 
-    An input of weight 0 has no parameters and is never touched. Dropout follows every hidden layer.
+    An input of weight 0 has no parameters and is never touched. The weight of a ``gated`` input is multiplied by
+    max(0, g) with g learnt, from 1 on, so that training can leave it out. Dropout follows every hidden layer.
     :meth:`encode` gives the sums before the first nonlinearity, which do not depend on dropout and so serve
     evaluation and the next training step alike; :meth:`decode` does the rest.
 
@@ -66,8 +69,11 @@ class Encoder(nn.Module):
         hidden_channels: Width of the hidden layers.
         out_channels: Columns of H0.
         num_layers: Linear maps between an input and H0; 1 leaves no hidden layer.
-        fusion: ``"hidden"`` or ``"output"``.
+        fusion: ``"hidden"``, ``"output"`` or ``"jumping"``.
         dropout: Share of hidden values zeroed in training.
+        gated: Names of inputs with a learnt weight.
+        branches: Names of inputs that local blocks do not see, for ``"jumping"``.
+        num_blocks: How many local blocks there are, for ``"jumping"``.
     """
 
     def __init__(
@@ -80,6 +86,9 @@ class Encoder(nn.Module):
         num_layers: int = 2,
         fusion: str = "hidden",
         dropout: float = 0.0,
+        gated: Iterable[str] = (),
+        branches: Iterable[str] = (),
+        num_blocks: int = 0,
     ) -> None:
         super().__init__()
         self.weights = {name: weight for name, weight in weights.items() if weight != 0}
@@ -87,7 +96,14 @@ class Encoder(nn.Module):
         self.dropout = dropout
         first = out_channels if num_layers == 1 else hidden_channels
         self.inputs = nn.ModuleDict({name: Linear(channels[name], first) for name in self.weights})
-        tails = 1 if fusion == "hidden" else len(self.weights)
+        self.gates = nn.ParameterDict({name: torch.ones(1) for name in self.weights if name in set(gated)})
+        self.branches = [name for name in self.weights if name in set(branches)] if fusion == "jumping" else []
+        if len(self.branches) == len(self.weights):
+            self.branches = []
+        heads = 1 + len(self.branches)
+        jumping = fusion == "jumping"
+        self.shares = nn.Parameter(torch.zeros(heads + num_blocks)) if jumping else None
+        tails = len(self.weights) if fusion == "output" else 1
         widths = [hidden_channels] * (num_layers - 1) + [out_channels]
         self.tails = nn.ModuleList(nn.ModuleList(Linear(a, b) for a, b in pairwise(widths)) for _ in range(tails))
 
@@ -95,26 +111,42 @@ class Encoder(nn.Module):
         for module in self.modules():
             if isinstance(module, Linear):
                 module.reset_parameters()
+        for gate in self.gates.values():
+            nn.init.ones_(gate)
+        if self.shares is not None:
+            nn.init.zeros_(self.shares)
 
     def encode(self, inputs: Mapping[str, Matrix]) -> tuple[Tensor, ...]:
-        """The values before the first nonlinearity: one n x hidden matrix, or one for each input."""
-        mapped = [self.inputs[name](inputs[name]) for name in self.weights]
+        """The values before the first nonlinearity: n x hidden, one matrix or one for each input or branch."""
+        mapped = {name: self.inputs[name](inputs[name]) for name in self.weights}
         if self.fusion == "output":
-            return tuple(mapped)
-        weighted = [_scaled(value, weight) for value, weight in zip(mapped, self.weights.values(), strict=True)]
-        return (sum(weighted[1:], weighted[0]),)
+            return tuple(mapped.values())
+        joined = [_scaled(mapped[name], self._weight(name)) for name in self.weights if name not in self.branches]
+        return (sum(joined[1:], joined[0]), *(mapped[name] for name in self.branches))
 
-    def decode(self, encoded: tuple[Tensor, ...]) -> Tensor:
-        """H0 from what :meth:`encode` gave."""
+    def decode(self, encoded: tuple[Tensor, ...], blocks: Callable[[Tensor], list[Tensor]] | None = None) -> Tensor:
+        """H0 from what :meth:`encode` gave; ``blocks`` gives h_0 and what local blocks make of it."""
+        if self.shares is not None:
+            first, *others = (F.dropout(F.relu(value), self.dropout, self.training) for value in encoded)
+            others = [_scaled(value, self._weight(name)) for value, name in zip(others, self.branches, strict=True)]
+            seen = [*([first] if blocks is None else blocks(first)), *others]
+            shares = torch.softmax(self.shares, dim=0)
+            total = sum((share * value for share, value in zip(shares[1:], seen[1:], strict=True)), shares[0] * seen[0])
+            return self._tail(self.tails[0], total, activated=True)
         outputs = [self._tail(tail, value) for tail, value in zip(self.tails, encoded, strict=True)]
         if self.fusion == "hidden":
             return outputs[0]
-        weighted = [_scaled(value, weight) for value, weight in zip(outputs, self.weights.values(), strict=True)]
+        weighted = [_scaled(value, self._weight(name)) for value, name in zip(outputs, self.weights, strict=True)]
         return sum(weighted[1:], weighted[0])
 
-    def _tail(self, layers: nn.Module, value: Tensor) -> Tensor:
+    def _weight(self, name: str) -> float | Tensor:
+        weight = self.weights[name]
+        return weight * F.relu(self.gates[name]) if name in self.gates else weight
+
+    def _tail(self, layers: nn.Module, value: Tensor, *, activated: bool = False) -> Tensor:
         for layer in layers.children():
-            value = layer(F.dropout(F.relu(value), self.dropout, self.training))
+            value = layer(value if activated else F.dropout(F.relu(value), self.dropout, self.training))
+            activated = False
         return value
 
     def forward(self, inputs: Mapping[str, Matrix]) -> Tensor:

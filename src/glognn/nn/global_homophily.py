@@ -11,6 +11,9 @@ takes the coefficient matrix Z* that minimises
 and returns (1-g) Z* H S + g H0. S is the identity in GloGNN and a learnable diagonal in GloGNN++. The paper
 solves for Z* with the Woodbury identity; the push-through identity V (a V^T V + b)^-1 = (a V V^T + b)^-1 V gives
 the same result from one c x c positive definite solve, with no division by 1-g or b that could cancel.
+
+With ``scale_free`` both betas are multiplied by t = tr(V^T V) / c, V being H S or H as below. Then the layer commutes
+with a rescaling of H and H0, and one pair of betas means the same on every graph, whatever the size of its embeddings.
 """
 
 from __future__ import annotations
@@ -36,13 +39,14 @@ class _Solution:
     """The small matrices of one layer, in float64, and the n x c factor V they belong to.
 
     ``V`` is H S ("exact") or H; ``inverse`` is (b I + (1-g)^2 V^T V)^-1; ``B`` and ``T`` are the c x c factors
-    with P Q = (P V) B and Z* (H S) = (H - g H0) T + ... of the update.
+    with P Q = (P V) B and Z* (H S) = (H - g H0) T + ... of the update; ``scale`` is what the betas are multiplied by.
     """
 
     V: Tensor
     inverse: Tensor
     B: Tensor
     T: Tensor
+    scale: float | Tensor
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class FrozenLayer:
 
     B: Tensor
     T: Tensor
+    beta2: float | Tensor
     terms: Mapping[Word, Tensor]
 
 
@@ -97,6 +102,8 @@ class GlobalHomophily(nn.Module):
         self._returns_initial = config.gamma == 1
         self._raises = True
         self.normalization = config.normalization
+        self.scale_free = config.scale_free
+        self.tau = nn.Parameter(torch.empty(1)) if config.tau == "learned" else None
         self.hops = None if config.beta2 == 0 else (Hops(powers(config.num_hops)) if hops is None else hops)
         self.scale = None if coefficient == "plain" else nn.Parameter(torch.empty(channels))
         self._adjacency = AdjacencyCache()
@@ -115,30 +122,45 @@ class GlobalHomophily(nn.Module):
             self.hops.reset_parameters()
         if self.scale is not None:
             nn.init.constant_(self.scale, 1.0 / self.channels)
+        if self.tau is not None:
+            nn.init.ones_(self.tau)
 
     def forward(self, H: Tensor, H0: Tensor, edges: Tensor | Operators, edge_weight: Tensor | None = None) -> Tensor:
         """The next embedding. ``edges`` is an ``edge_index`` taken as given, or prepared operators by name."""
         if self._returns_initial:
             return H0
         solution = self._solve(H)
-        factors = solution.V, solution.B.to(H.dtype), solution.T.to(H.dtype)
+        factors = solution.V, solution.B.to(H.dtype), solution.T.to(H.dtype), self._beta2(solution, H)
         hops = self.hops
         if hops is None:
             return self._update(H, H0, *factors, None)
         return self._update(H, H0, *factors, lambda Q: hops(self._operators(edges, edge_weight, H), Q))
 
     def _update(
-        self, H: Tensor, H0: Tensor, V: Tensor, B: Tensor, T: Tensor, reach: Callable[[Tensor], Tensor] | None
+        self,
+        H: Tensor,
+        H0: Tensor,
+        V: Tensor,
+        B: Tensor,
+        T: Tensor,
+        beta2: float | Tensor,
+        reach: Callable[[Tensor], Tensor] | None,
     ) -> Tensor:
         g = self.gamma
         mixed = (1 - g) * ((H - g * H0) @ T) + g * H0
-        return mixed if reach is None else mixed + self.beta2 * reach(V @ B)
+        out = mixed if reach is None else mixed + beta2 * reach(V @ B)
+        return out if self.tau is None else H + self.tau * (out - H)
+
+    def _beta2(self, solution: _Solution, like: Tensor) -> float | Tensor:
+        scale = solution.scale
+        return self.beta2 * (scale.to(like.dtype) if isinstance(scale, Tensor) else scale)
 
     def freeze(self, H: Tensor, operators: Operators) -> FrozenLayer:
         """What the layer has made of the nodes of a graph, for :meth:`new_rows`."""
         solution = self._solve(H)
         B, T = solution.B.to(H.dtype), solution.T.to(H.dtype)
-        return FrozenLayer(B, T, {} if self.hops is None else self.hops.terms(operators, solution.V @ B))
+        terms = {} if self.hops is None else self.hops.terms(operators, solution.V @ B)
+        return FrozenLayer(B, T, self._beta2(solution, H), terms)
 
     def new_rows(self, H: Tensor, H0: Tensor, frozen: FrozenLayer, rows: Mapping[str, NewRows]) -> Tensor:
         """The next embedding of m new nodes, (m, c), beside frozen ones, in O(K nnz(rows) c + m c^2).
@@ -150,7 +172,7 @@ class GlobalHomophily(nn.Module):
             return H0
         hops = self.hops
         reach = None if hops is None else lambda Q: hops.new_rows(rows, Q, frozen.terms)
-        return self._update(H, H0, self._factor(H), frozen.B, frozen.T, reach)
+        return self._update(H, H0, self._factor(H), frozen.B, frozen.T, frozen.beta2, reach)
 
     def rows(
         self,
@@ -166,7 +188,7 @@ class GlobalHomophily(nn.Module):
         M = (b I + (1-g)^2 V^T V)^-1; with the released coefficient h_i - g h0_i is multiplied by S.
         """
         H, H0 = H.double(), H0.double()
-        g, b = self.gamma, self.beta1 + self.beta2
+        g = self.gamma
         solution = self._solve(H)
         left = (1 - g) * (H[nodes] - g * H0[nodes])
         if self.coefficient == "released" and self.scale is not None:
@@ -179,7 +201,7 @@ class GlobalHomophily(nn.Module):
         unit = torch.zeros(H.shape[0], nodes.numel(), dtype=H.dtype, device=H.device)
         unit[nodes, torch.arange(nodes.numel(), device=H.device)] = 1
         P = self.hops.transposed(operators, unit).T
-        weighted = self.beta2 / b * P
+        weighted = self.beta2 / (self.beta1 + self.beta2) * P
         return (left - (1 - g) ** 2 * (weighted @ solution.V)) @ solution.inverse @ solution.V.T + weighted
 
     def _factor(self, H: Tensor) -> Tensor:
@@ -190,6 +212,8 @@ class GlobalHomophily(nn.Module):
         V = self._factor(H)
         wide = V.double()
         G = wide.T @ wide
+        scale = self._betas_scale(G)
+        b = b * scale
         identity = torch.eye(self.channels, dtype=G.dtype, device=G.device)
         factor, failed = torch.linalg.cholesky_ex(b * identity + (1 - g) ** 2 * G)
         if not self._raises:
@@ -209,7 +233,14 @@ class GlobalHomophily(nn.Module):
         if self.coefficient == "released" and self.scale is not None:
             s = self.scale.double()
             B, T = B * s, s.unsqueeze(1) * T * s
-        return _Solution(V=V, inverse=inverse, B=B, T=T)
+        return _Solution(V=V, inverse=inverse, B=B, T=T, scale=scale)
+
+    def _betas_scale(self, G: Tensor) -> float | Tensor:
+        """t; an embedding of zeros, of which every Z makes zeros, has 1."""
+        if not self.scale_free:
+            return 1.0
+        mean = G.diagonal().mean()
+        return torch.where(mean > 0, mean, 1.0)
 
     def _operators(self, edges: Tensor | Operators, edge_weight: Tensor | None, like: Tensor) -> Operators:
         if not isinstance(edges, Tensor):

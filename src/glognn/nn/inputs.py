@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import product
+from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 FEATURES = "features"
 ADJACENCY = "adjacency"
+LINK, LINK_IN, DEGREES, NEIGHBOURS = "link", "link_in", "degrees", "neighbours"
+OUT, IN, BOTH = "out", "in", "both"
+
+_DEGREE_COLUMNS = 64
 
 Word = tuple[str, ...]
 """Names of operators that are multiplied."""
@@ -30,6 +36,9 @@ class Sizes(Protocol):
 
     @property
     def entries(self) -> int: ...
+
+    @property
+    def features(self) -> int: ...
 
     def feature_bytes(self) -> int: ...
 
@@ -97,6 +106,30 @@ def _adjacency_bytes(sizes: Sizes, normalization: str) -> int:
     return sizes.adjacency_bytes(loops=normalization != "none")
 
 
+def _directions() -> ModuleType:
+    """What is made of the directions of edges; loads torch."""
+    from glognn.graph import directions
+
+    return directions
+
+
+def _link(name: str) -> Input:
+    return Input(
+        columns=lambda num_features, num_nodes: num_nodes,
+        make=lambda graph, normalization: _directions().link_rows(graph, name),
+        new_rows=lambda extension, normalization: _directions().new_link_rows(extension, name),
+        bytes=lambda sizes, normalization: sizes.adjacency_bytes(loops=False),
+    )
+
+
+def _direction(name: str) -> Operator:
+    return Operator(
+        make=lambda graph, normalization: _directions().operator(graph, name),
+        new_rows=lambda extension, normalization: _directions().new_operator_rows(extension, name),
+        bytes=lambda sizes, normalization: sizes.adjacency_bytes(loops=name == BOTH),
+    )
+
+
 INPUTS: dict[str, Input] = {
     FEATURES: Input(
         columns=lambda num_features, num_nodes: num_features,
@@ -112,6 +145,20 @@ INPUTS: dict[str, Input] = {
         bytes=_adjacency_bytes,
         compiled=True,
     ),
+    LINK: _link(OUT),
+    LINK_IN: _link(IN),
+    DEGREES: Input(
+        columns=lambda num_features, num_nodes: _DEGREE_COLUMNS,
+        make=lambda graph, normalization: _directions().degrees(graph),
+        new_rows=lambda extension, normalization: _directions().new_degrees(extension),
+        bytes=lambda sizes, normalization: 4 * _DEGREE_COLUMNS * sizes.nodes,
+    ),
+    NEIGHBOURS: Input(
+        columns=lambda num_features, num_nodes: num_features,
+        make=lambda graph, normalization: _directions().neighbour_means(graph),
+        new_rows=lambda extension, normalization: _directions().new_neighbour_means(extension),
+        bytes=lambda sizes, normalization: 4 * sizes.nodes * sizes.features,
+    ),
 }
 
 OPERATORS: dict[str, Operator] = {
@@ -121,12 +168,20 @@ OPERATORS: dict[str, Operator] = {
         bytes=_adjacency_bytes,
         compiled=True,
     ),
+    OUT: _direction(OUT),
+    IN: _direction(IN),
+    BOTH: _direction(BOTH),
 }
 
 
 def powers(num_hops: int, name: str = ADJACENCY) -> list[Word]:
     """The words A, AA, AAA, ... up to ``num_hops`` letters: the paper's sum over k-hop neighbourhoods."""
     return [(name,) * k for k in range(1, num_hops + 1)]
+
+
+def all_words(num_hops: int, names: Iterable[str]) -> list[Word]:
+    """Every word of up to ``num_hops`` letters, shorter ones first."""
+    return [word for length in range(1, num_hops + 1) for word in product(list(names), repeat=length)]
 
 
 def letters(words: Iterable[Word]) -> list[str]:

@@ -34,8 +34,8 @@ class Scores:
 class TrainingResult:
     """What a training came to. The model itself is left with the weights of the ``selected`` epoch.
 
-    ``engine`` is what computed it (``eager``, ``stacked``, ``captured`` or ``native``), ``engine_reason`` why no faster
-    one did, ``member`` its place among those it was trained with, and ``warnings`` what its user was told.
+    ``engine`` is what computed it (``eager``, ``stacked``, ``captured``, ``native`` or ``boosted``), ``engine_reason``
+    why no faster one did, ``member`` its place among those it was trained with, ``warnings`` what its user was told.
     """
 
     best: Scores

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from glognn.errors import InputError
-from glognn.models.configs import glognn, handwritten, pyg
+from glognn.models.configs import glognn, handwritten, pyg, trees
 from glognn.models.configs.base import ModelConfig
-from glognn.models.configs.glognn import GloGNNConfig, GloGNNPlusPlusConfig
+from glognn.models.configs.glognn import GloGNN2Config, GloGNNConfig, GloGNNPlusPlusConfig
 from glognn.settings import suggest
 
-__all__ = ["MODELS", "GloGNNConfig", "GloGNNPlusPlusConfig", "ModelConfig", "find_model"]
+__all__ = ["MODELS", "GloGNN2Config", "GloGNNConfig", "GloGNNPlusPlusConfig", "ModelConfig", "find_model"]
 
 MODELS: dict[str, type[ModelConfig]] = {
     config.name: config
     for config in (
+        glognn.GloGNN2Config,
         glognn.GloGNNPlusPlusConfig,
         glognn.GloGNNConfig,
         pyg.LINKXConfig,
@@ -28,6 +29,7 @@ MODELS: dict[str, type[ModelConfig]] = {
         pyg.MixHopConfig,
         pyg.GATConfig,
         pyg.GCNConfig,
+        trees.TreesConfig,
         handwritten.MLPConfig,
     )
 }

@@ -72,6 +72,8 @@ class ModelConfig(Settings):
     """Settings of training and graph that are held in a search."""
     published_searches: ClassVar[Mapping[str, tuple[SearchedSettings, Mapping[str, Any]]]] = {}
     """Other searches by name: what its authors searched, and what they held."""
+    training_settings: ClassVar[Mapping[str, Any]] = {}
+    """How the model wants to be trained (of TrainingConfig), unless stated otherwise."""
     graph_settings: ClassVar[Mapping[str, Any]] = {}
     """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
 

@@ -17,9 +17,25 @@ from glognn.models.configs.base import (
     one_of,
 )
 from glognn.models.memory import Sizes
-from glognn.nn.config import LayerConfig
-from glognn.nn.inputs import ADJACENCY, FEATURES, Word, held_bytes, powers, products
-from glognn.settings import choice, integer, real
+from glognn.nn.config import MOST, LayerConfig, ObjectiveConfig
+from glognn.nn.inputs import (
+    ADJACENCY,
+    BOTH,
+    DEGREES,
+    FEATURES,
+    IN,
+    INPUTS,
+    LINK,
+    LINK_IN,
+    NEIGHBOURS,
+    OUT,
+    Word,
+    all_words,
+    held_bytes,
+    powers,
+    products,
+)
+from glognn.settings import choice, integer, real, several, switch
 
 PAPER_SMALL: SearchedSettings = {
     "learning_rate": one_of(0.01, 0.005),
@@ -148,3 +164,105 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
         "minimises the paper's objective.",
         ("exact", "released"),
     )
+
+
+_READABLE = (FEATURES, LINK, LINK_IN, DEGREES, NEIGHBOURS)
+
+
+class GloGNN2Config(ObjectiveConfig, ModelConfig):
+    title = "GloGNN2"
+    name = "glognn2"
+    summary = "GloGNN's layer, free of scale, on an encoder that sees features, links, degrees and neighbours"
+    paper = "after Li et al., ICML 2022"
+    implementation = "glognn.models.glognn2:GloGNN2"
+    varying = ("beta1", "beta2", "gamma", "dropout")
+    graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True, "feature_normalization": "auto"}
+    training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}
+    normalization: ClassVar[str] = "symmetric"
+    """Of the operator that the paper's models have; those of this one come normalised."""
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "reads": one_of("features", "features link", "features degrees", "features link degrees"),
+        "num_blocks": one_of(0, 2, 8),
+        "beta1": between(1e-2, 1e1, log=True),
+        "beta2": between(1e-2, 1e1, log=True),
+        "gamma": between(0.0, 0.95),
+        "num_layers": between(0, 3),
+        "num_hops": between(1, 5),
+        "tau": one_of("fixed", "learned"),
+        "hidden_channels": WIDTHS,
+    }
+
+    num_hops: int = integer(3, "K: the graph enters as a learnable sum of words of up to K letters.", low=1, high=64)
+    beta1: float = real(0.1, "Weight of the Frobenius norm of Z; beta1 + beta2 must be positive.", low=0, high=MOST)
+    gamma: float = real(0.3, "Weight of the initial embedding in every layer.", low=0, high=1)
+    scale_free: bool = switch(
+        True,
+        "Whether beta1 and beta2 are multiples of the mean squared norm of the embedding's columns, so that they mean "
+        "the same on every graph.",
+    )
+    tau: str = choice(
+        "learned",
+        "'learned': a layer goes a learnt share tau of the way from its input to its output, at first all of it.",
+        ("fixed", "learned"),
+    )
+    reads: str = several(
+        f"{FEATURES} {LINK} {DEGREES}",
+        "What the encoder reads: 'features' (left out where a graph has none), rows of links out of a node ('link') or "
+        "into it ('link_in'), 'degrees', means of the neighbours' features ('neighbours').",
+        _READABLE,
+    )
+    gated: str = several("", "Those of 'reads' with a learnt weight that can reach zero.", _READABLE)
+    num_blocks: int = integer(0, "Local residual blocks between the inputs and the initial embedding.", low=0, high=64)
+    directions: str = choice(
+        "joined",
+        "Words of the hops: powers of the undirected graph, or all words of edges out and in up to 'num_hops' letters.",
+        ("joined", "separate"),
+    )
+    num_layers: int = integer(2, "How often the closed-form layer is applied; 0 leaves it out.", low=0, high=64)
+    hidden_channels: int = hidden_channels_setting()
+    dropout: float = dropout_setting()
+
+    @property
+    def inputs(self) -> dict[str, float]:
+        """The inputs of :mod:`glognn.nn.inputs` that the encoder reads, with their weights."""
+        return dict.fromkeys(self.reads.split(), 1.0)
+
+    @property
+    def words(self) -> list[Word]:
+        """What the hops add up, in operators of :mod:`glognn.nn.inputs`."""
+        if self.beta2 == 0 or self.num_layers == 0:
+            return []
+        return powers(self.num_hops, BOTH) if self.directions == "joined" else all_words(self.num_hops, (OUT, IN))
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """The operators of the local blocks."""
+        return (OUT, IN) if self.num_blocks else ()
+
+    def check(self) -> None:
+        super().check()
+        if not self.reads:
+            raise InputError(f"The 'reads' parameter of {self.title} must name at least one input. Got none instead.")
+
+    def shape(self) -> tuple[object, ...]:
+        """At the ends of their ranges some numbers leave out parts of the model."""
+        return *super().shape(), self.beta2 == 0, self.gamma == 1
+
+    def check_graph(self, *, has_features: bool) -> None:
+        if not has_features and not any(not INPUTS[name].of_features for name in self.inputs):
+            raise InputError(
+                f"The 'reads' parameter of {self.title} must name more than features for a graph without any, for "
+                f"example '{LINK} {DEGREES}'. Got {self.reads!r} instead."
+            )
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Whichever holds more: the sums of the encoder, or all in the backward pass; the layers are n x c."""
+        heads = 1 + sum(INPUTS[name].of_nodes for name in self.inputs)
+        wide = (4 * heads + 8 * self.num_blocks + 2) * self.hidden_channels
+        layers = (6 + self.num_layers * (4 + len(products(self.words)))) * sizes.classes
+        return sizes.nodes * (wide + layers)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        words = [*self.words, *((name,) for name in self.neighbours)]
+        return held_bytes(self.inputs, words, sizes, self.normalization)

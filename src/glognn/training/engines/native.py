@@ -322,6 +322,8 @@ def refusal_of_settings(model: ModelConfig, training: TrainingConfig, graph: Gra
         (graph.x is None and model.alpha < 1, "features, which this graph has not, or alpha 1"),
         (model.num_encoder_layers != 2, f"2 encoder layers, not {model.num_encoder_layers}"),
         (model.fusion != "hidden", f"fusion 'hidden', not '{model.fusion}'"),
+        (model.scale_free, "scale_free false"),
+        (model.tau != "fixed", f"tau 'fixed', not '{model.tau}'"),
         (not 2 <= graph.num_classes <= MAX_CLASSES, f"2 to {MAX_CLASSES} classes, not {graph.num_classes}"),
         (training.class_weight != "none", f"class_weight 'none', not '{training.class_weight}'"),
         (training.dtype != "float32", f"float32, not {training.dtype}"),

@@ -1,0 +1,236 @@
+"""A graph by the directions of its edges: which nodes a node points to, and which point to it.
+
+A list of edges in which no two nodes point to each other, or all do, says nothing of direction: such a graph is taken
+for an undirected one. Otherwise the directions are kept apart:
+
+=======  =============================================================================
+"out"    D_out^-1/2 A D_in^-1/2: a node gathers from the nodes that it points to
+"in"     its transpose: a node gathers from the nodes that point to it
+"both"   D^-1/2 B D^-1/2 with B the edges in both directions
+=======  =============================================================================
+
+For an undirected graph all three are one matrix. There are no self-loops but those of the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from glognn.graph.adjacency import Adjacency
+from glognn.graph.extension import Extension
+from glognn.graph.graph import Graph
+from glognn.graph.sparse import SparseMatrix
+
+Numbers = npt.NDArray[np.float64]
+QUANTILES = 15
+COUNTS = 4
+DEGREE_COLUMNS = COUNTS * (1 + QUANTILES)
+"""Of :func:`degrees`: each count standardised, and which of its quantiles it exceeds."""
+
+
+def edges(adjacency: Adjacency) -> sp.csr_array:
+    """A in float64, with edges in both directions where the list of edges says nothing of direction."""
+
+    def make(matrix: SparseMatrix) -> sp.csr_array:
+        given = matrix.to_scipy().astype(np.float64)
+        return given if matrix.is_symmetric or _says_direction(given) else _both_ways(given, sp.csr_array(given.T))
+
+    return adjacency.kept("edges", make)
+
+
+def is_undirected(adjacency: Adjacency) -> bool:
+    """Whether the graph is taken for an undirected one."""
+    return adjacency.kept("undirected", lambda matrix: matrix.is_symmetric or not _says_direction(matrix.to_scipy()))
+
+
+def _says_direction(matrix: sp.csr_array) -> bool:
+    pattern = sp.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    pattern = sp.csr_array(pattern - sp.diags_array((matrix.diagonal() != 0).astype(np.float64)))
+    pattern.eliminate_zeros()
+    mutual = pattern.multiply(pattern.T).nnz
+    return 0 < mutual < pattern.nnz or (mutual > 0 and abs(matrix - matrix.T).nnz > 0)
+
+
+def _both_ways(matrix: sp.csr_array, transposed: sp.csr_array) -> sp.csr_array:
+    """Each edge in both directions; of two weights the larger one."""
+    return sp.csr_array(matrix.maximum(transposed))
+
+
+def operator(graph: Graph, name: str) -> SparseMatrix:
+    """The matrix "out", "in" or "both" of a graph."""
+    adjacency = graph.adjacency
+    if name != "out" and is_undirected(adjacency):
+        return operator(graph, "out")
+    if name == "in":
+        return operator(graph, "out").transpose
+
+    def make(matrix: SparseMatrix) -> SparseMatrix:
+        given = edges(adjacency)
+        if name == "both":
+            given = _both_ways(given, sp.csr_array(given.T))
+        made = _divided(given, _sums(given, 1), _sums(given, 0), 0.5)
+        symmetric = name == "both" or is_undirected(adjacency)
+        return SparseMatrix.from_scipy(made, matrix.dtype, symmetric=symmetric).to(device=matrix.device)
+
+    return adjacency.kept(f"direction-{name}", make)
+
+
+def new_operator_rows(extension: Extension, name: str) -> tuple[SparseMatrix, SparseMatrix]:
+    """Rows of new nodes in such a matrix, over the known (m x n) and the new columns (m x m); known degrees stay."""
+    rows, columns = new_edges(extension)
+    known = edges(extension.known.adjacency)
+    leaving, arriving = _sums(known, 1), _sums(known, 0)
+    if name == "both":
+        joined = _both_ways(known, sp.csr_array(known.T))
+        rows = columns = _both_ways(rows, columns)
+        leaving = arriving = _sums(joined, 1)
+    own, others, mine = (rows, arriving, columns) if name != "in" else (columns, leaving, rows)
+    degrees = np.concatenate([others, _sums(mine, 1)])
+    scaled = _divided(own, _sums(own, 1), degrees, 0.5)
+    split = extension.known.num_nodes
+    return _sparse(scaled[:, :split], extension.known), _sparse(scaled[:, split:], extension.known)
+
+
+def new_edges(extension: Extension) -> tuple[sp.csr_array, sp.csr_array]:
+    """Edges from the new nodes and edges to them, a row for each new node: m x (n + m)."""
+    rows, columns = extension.rows, sp.csr_array(extension.columns.T)
+    if is_undirected(extension.known.adjacency):
+        rows = columns = _both_ways(rows, columns)
+    return rows, columns
+
+
+def link_rows(graph: Graph, name: str) -> SparseMatrix:
+    """Which nodes a node points to ("out") or is pointed to by ("in"), each divided by the root of how many others do
+    the same, and rows of length 1: n x n."""
+    adjacency = graph.adjacency
+
+    def make(matrix: SparseMatrix) -> SparseMatrix:
+        given = edges(adjacency) if name == "out" else sp.csr_array(edges(adjacency).T)
+        return _sparse(_unit(_divided(given, None, _sums(given, 0), 0.5)), graph)
+
+    return adjacency.kept(f"link-{name}", make)
+
+
+def new_link_rows(extension: Extension, name: str) -> SparseMatrix:
+    """The same of new nodes, over the known ones: m x n."""
+    known = edges(extension.known.adjacency)
+    rows = new_edges(extension)[name == "in"][:, : extension.known.num_nodes]
+    return _sparse(_unit(_divided(rows, None, _sums(known, 0 if name == "out" else 1), 0.5)), extension.known)
+
+
+def neighbour_means(graph: Graph) -> Any:
+    """Mean of the features of all neighbours, n x f, sparse where features are."""
+    joined = _both_ways(edges(graph.adjacency), sp.csr_array(edges(graph.adjacency).T))
+    return _means(joined, graph)
+
+
+def new_neighbour_means(extension: Extension) -> Any:
+    """The same of new nodes, over known neighbours: m x f."""
+    joined = _both_ways(*new_edges(extension))[:, : extension.known.num_nodes]
+    return _means(sp.csr_array(joined), extension.known)
+
+
+def _means(rows: sp.csr_array, graph: Graph) -> Any:
+    means = _divided(rows, _sums(rows, 1), None, 1.0)
+    if isinstance(graph.x, SparseMatrix):
+        return _sparse(means @ graph.x.to_scipy().astype(np.float64), graph)
+    assert graph.x is not None
+    return (_sparse(means, graph).csr @ graph.x).contiguous()
+
+
+def degrees(graph: Graph) -> Any:
+    """What is known of a node's place without labels: logarithms of its numbers of edges out and in, of its nonzero
+    features, and the mean of those of its neighbours' edges; each standardised and by quantiles, n x 64.
+
+    All are divided by 8, so that a row is about as long as one of features of length 1.
+    """
+    counts = graph.adjacency.kept("degree-counts", lambda matrix: _known_counts(graph))
+    return _encoded(counts, counts, graph)
+
+
+def new_degrees(extension: Extension) -> Any:
+    """The same of new nodes, by the means, deviations and quantiles of the known ones."""
+    known = extension.known
+    counts = known.adjacency.kept("degree-counts", lambda matrix: _known_counts(known))
+    rows, columns = new_edges(extension)
+    either = _both_ways(rows, columns)
+    logs = np.concatenate([_log_degrees(edges(known.adjacency)), np.log1p(_entries(either))])
+    own = np.stack([_log_entries(rows), _log_entries(columns), _feature_counts(extension.x, len(rows.indptr) - 1)])
+    return _encoded(np.vstack([own, _neighbour_mean(either, logs)]), counts, known)
+
+
+def _known_counts(graph: Graph) -> Numbers:
+    given = edges(graph.adjacency)
+    either = _both_ways(given, sp.csr_array(given.T))
+    own = [_log_entries(given), _log_entries(sp.csr_array(given.T)), _feature_counts(graph.x, graph.num_nodes)]
+    return np.stack([*own, _neighbour_mean(either, _log_degrees(given))])
+
+
+def _log_degrees(given: sp.csr_array) -> Numbers:
+    return _log_entries(_both_ways(given, sp.csr_array(given.T)))
+
+
+def _neighbour_mean(rows: sp.csr_array, values: Numbers) -> Numbers:
+    pattern = sp.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
+    return np.asarray(pattern @ values / np.maximum(_entries(rows), 1))
+
+
+def _feature_counts(x: Any, count: int) -> Numbers:
+    if x is None:
+        return np.zeros(count)
+    if isinstance(x, SparseMatrix):
+        return _log_entries(x.to_scipy())
+    return np.asarray((x != 0).sum(dim=1).double().log1p().cpu().numpy())
+
+
+def _encoded(counts: Numbers, known: Numbers, graph: Graph) -> Any:
+    import torch
+
+    mean, spread = known.mean(axis=1, keepdims=True), known.std(axis=1, keepdims=True)
+    constant = spread <= 1e-12 * np.abs(known).max(axis=1, keepdims=True)
+    standard = np.where(constant, 0.0, (counts - mean) / np.where(constant, 1.0, spread))
+    steps = np.quantile(known, np.arange(1, QUANTILES + 1) / (QUANTILES + 1), axis=1)
+    above = (counts[None] > steps[:, :, None]).reshape(QUANTILES * COUNTS, -1)
+    like = graph.adjacency.matrix
+    columns = np.vstack([standard, above]).T / np.sqrt(DEGREE_COLUMNS)
+    return torch.from_numpy(columns).to(device=like.device, dtype=like.dtype)
+
+
+def _entries(matrix: sp.csr_array) -> Numbers:
+    return np.diff(matrix.indptr).astype(np.float64)
+
+
+def _log_entries(matrix: sp.csr_array) -> Numbers:
+    return np.log1p(_entries(matrix))
+
+
+def _sums(matrix: sp.csr_array, axis: int) -> Numbers:
+    return np.asarray(matrix.sum(axis=axis), dtype=np.float64).ravel()
+
+
+def _divided(matrix: sp.csr_array, left: Numbers | None, right: Numbers | None, power: float) -> sp.csr_array:
+    """Entries divided by powers of a number for each row and one for each column; by nothing where it is 0."""
+    scaled = sp.csr_array(matrix, copy=True)
+    if left is not None:
+        scaled.data *= np.repeat(_inverse(left, power), np.diff(scaled.indptr))
+    if right is not None:
+        scaled.data *= _inverse(right, power)[scaled.indices]
+    return scaled
+
+
+def _inverse(values: Numbers, power: float) -> Numbers:
+    return np.where(values > 0, np.where(values > 0, values, 1.0) ** -power, 0.0)
+
+
+def _unit(matrix: sp.csr_array) -> sp.csr_array:
+    """Rows of length 1; empty ones stay empty."""
+    return _divided(matrix, _sums(matrix.multiply(matrix).tocsr(), 1), None, 0.5)
+
+
+def _sparse(matrix: Any, graph: Graph) -> SparseMatrix:
+    like = graph.adjacency.matrix
+    return SparseMatrix.from_scipy(sp.csr_array(matrix), like.dtype).to(device=like.device)
