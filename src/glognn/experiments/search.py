@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError
+from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, about
 from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
@@ -287,7 +287,8 @@ def take_trials(
             trial.set_user_attr("worker", worker)
             if trial.user_attrs.get("in_space", True):
                 space.suggest(trial)
-            taken.append((trial, search.config_of(trial)))
+            with about(f"'{folder}'"):
+                taken.append((trial, search.config_of(trial)))
             if len(taken) == 1 and search.sampler == "tpe":
                 shape = {key: value for key, value in trial.params.items() if key in _shape_settings(search)}
                 study.sampler = PartialFixedSampler(shape, sampler)
