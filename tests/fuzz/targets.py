@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import random
 import shutil
 import tempfile
@@ -15,16 +16,19 @@ from typing import Any
 
 from glognn import GloGNNClassifier
 from glognn.cli.main import app
-from glognn.data.npz import read_npz, write_npz
+from glognn.data.npz import write_npz
 from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
 from glognn.data.tables import read_table, write_table
 from glognn.errors import GloGNNError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import resolve
 from glognn.experiments.folder import find_runs, load_model
+from glognn.experiments.integrity import MANIFEST
+from glognn.experiments.layout import CLASSIFIER, DONE
 from glognn.experiments.plan import Job
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_report
+from glognn.experiments.run import load_graph
 from glognn.experiments.saved import open_saved
 from glognn.experiments.train import train_models
 from glognn.experiments.tune import tune
@@ -56,9 +60,8 @@ def _command(*arguments: str) -> None:
 
 
 def _graph(path: Path) -> None:
-    graph = Graph.from_data(read_npz(path))
-    for split in range(graph.num_splits):
-        graph.check_trainable(split)
+    [config] = resolve([], None, {}, str(path), None)
+    load_graph(config)
 
 
 def _tables(nodes: str, edges: str) -> Callable[[Path], object]:
@@ -137,6 +140,7 @@ TARGETS: dict[str, Target] = {
     "ids": Target("ids.csv", damage.csv_text, _ids),
     "labels": Target("labels.csv", damage.csv_text, _labels),
     "new nodes": Target("new.csv", damage.csv_text, _new),
+    "done": Target("sealed/DONE", damage.json_text, _predicted),
     "config": Target("run/config.toml", damage.toml_text, _runs),
     "config of several": Target("both/config.toml", damage.toml_text, _runs),
     "settings": Target("settings.toml", damage.toml_text, lambda path: resolve([], str(path), {}, None, None)),
@@ -199,9 +203,23 @@ def make_files(folder: Path) -> dict[str, Path]:
     (both / "split-1/DONE").unlink()
     batch = Batch(both, tuple(Job(both / f"split-{split}", config, split, "mlp", "default") for split in (0, 1)))
     batch.begin()
+    _forget_files(folder)
     [model], [kept] = (list((folder / "classifier").glob(each)) for each in ("model-*", "graph-*"))
     names = {"identity": batch.identity, "model": model.name, "graph": kept.name}
     return {name: Path(target.path.format(**names)) for name, target in TARGETS.items()}
+
+
+def _forget_files(folder: Path) -> None:
+    """Leave no sha256 of a file anywhere, as earlier versions did, but in the folder ``sealed``: what was changed is
+    refused by it before it is read.
+    """
+    shutil.copytree(folder / "run", folder / "sealed")
+    for path in folder.rglob(DONE):
+        if path.parent.name != "sealed":
+            path.write_text("")
+    record = json.loads((folder / "classifier" / CLASSIFIER).read_text())
+    del record[MANIFEST]
+    (folder / "classifier" / CLASSIFIER).write_text(json.dumps(record))
 
 
 class Fuzzer:
@@ -222,7 +240,8 @@ class Fuzzer:
 
     def read(self, name: str, content: bytes) -> str:
         """Read a file with another content: how it was refused, or nothing where it was read. Whatever else is raised
-        is for the caller to see.
+        is for the caller to see, and so is a refusal that is not one line which names the file, its folder, or another
+        file that it does not fit.
         """
         path = self.work / self.paths[name]
         path.write_bytes(content)
@@ -231,7 +250,10 @@ class Fuzzer:
                 warnings.simplefilter("ignore")
                 TARGETS[name].read(path)
         except GloGNNError as error:
-            return str(error) or "refused"
+            message = str(error)
+            if len(message.splitlines()) != 1 or str(self.work) not in message:
+                raise AssertionError(f"refused with {message!r}") from error
+            return message
         finally:
             if TARGETS[name].writes:
                 top = self.paths[name].parts[0]
