@@ -48,7 +48,7 @@ class Target:
     changes the folder.
     """
 
-    path: str
+    pattern: str
     knowing: Damage
     read: Callable[[Path], object]
     writes: bool = False
@@ -149,13 +149,13 @@ TARGETS: dict[str, Target] = {
     "tables.json": Target("run/tables.json", damage.json_text, _kept),
     "kept ids": Target("run/nodes.parquet", damage.parquet_table, _kept),
     "kept graph": Target("run/graph.npz", damage.npz, _predicted),
-    "together": Target("both/mlp/together/{identity}.json", damage.json_text, _batches, writes=True),
+    "together": Target("both/mlp/together/*.json", damage.json_text, _batches, writes=True),
     "model": Target("run/model.safetensors", damage.safetensors, lambda path: load_model(path)),
     "model of a run": Target("run/model.safetensors", damage.safetensors, _predicted),
     "checkpoint": Target("begun/checkpoint/latest.safetensors", damage.safetensors, _resume, writes=True),
     "classifier": Target("classifier/estimator.json", damage.json_text, _classifier),
-    "classifier's model": Target("classifier/{model}", damage.safetensors, _classifier),
-    "classifier's graph": Target("classifier/{graph}", damage.npz, _classifier),
+    "classifier's model": Target("classifier/model-*.safetensors", damage.safetensors, _classifier),
+    "classifier's graph": Target("classifier/graph-*.npz", damage.npz, _classifier),
     "study": Target("study/study.json", damage.json_text, _study, writes=True),
     "journal": Target("study/study.journal", damage.journal, _study, writes=True),
 }
@@ -167,8 +167,14 @@ class _Interrupted(Progress):
             raise KeyboardInterrupt
 
 
-def make_files(folder: Path) -> dict[str, Path]:
-    """All kinds of files in a new folder; the path of each below it."""
+def make_files(folder: Path) -> None:
+    """All kinds of files in a new folder."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _make_files(folder)
+
+
+def _make_files(folder: Path) -> None:
     data = make_data(num_nodes=40, num_splits=2)
     write_npz(data, folder / "graph.npz")
     sparse = data.clone()
@@ -204,9 +210,6 @@ def make_files(folder: Path) -> dict[str, Path]:
     batch = Batch(both, tuple(Job(both / f"split-{split}", config, split, "mlp", "default") for split in (0, 1)))
     batch.begin()
     _forget_files(folder)
-    [model], [kept] = (list((folder / "classifier").glob(each)) for each in ("model-*", "graph-*"))
-    names = {"identity": batch.identity, "model": model.name, "graph": kept.name}
-    return {name: Path(target.path.format(**names)) for name, target in TARGETS.items()}
 
 
 def _forget_files(folder: Path) -> None:
@@ -223,16 +226,20 @@ def _forget_files(folder: Path) -> None:
 
 
 class Fuzzer:
-    """Damages files of a folder of its own, and reads them."""
+    """Damages the files of a folder, by default of a new one, and reads them in a copy of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Path | None = None) -> None:
         self._place = tempfile.TemporaryDirectory(prefix="glognn-fuzz-")
-        self.whole, self.work = Path(self._place.name) / "whole", Path(self._place.name) / "work"
-        self.whole.mkdir()
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.paths = make_files(self.whole)
+        self.whole, self.work = whole or Path(self._place.name) / "whole", Path(self._place.name) / "work"
+        if whole is None:
+            self.whole.mkdir()
+            make_files(self.whole)
         shutil.copytree(self.whole, self.work)
+        self.paths = {name: self._only(target.pattern) for name, target in TARGETS.items()}
+
+    def _only(self, pattern: str) -> Path:
+        [path] = self.whole.glob(pattern)
+        return path.relative_to(self.whole)
 
     def damage(self, name: str, seed: int) -> bytes:
         chance = random.Random(f"{name} {seed}")
