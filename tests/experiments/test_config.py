@@ -139,7 +139,7 @@ def write(tmp_path: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[model\n", "is not a TOML file"),
+        ("[model\n", "is not a readable TOML file"),
         ("[model]\nalhpa = 1.0\n", "GloGNN[+][+] has no setting 'alhpa'. Did you mean 'alpha'"),
         ("[training]\nepochs = 'many'\n", r"an integer in the range \[1, inf\). Got 'many'"),
         ("[training]\nepochs = true\n", "Got True instead"),
