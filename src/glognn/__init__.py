@@ -1,14 +1,11 @@
 """GloGNN: node classification on graphs whose linked nodes differ."""
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from glognn.models.configs import MODELS
 
 __version__ = "0.1.0"
-
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch, if not loaded yet, takes large tensors in large pages
 
 if TYPE_CHECKING:
     from glognn.data.catalog import find_dataset as find_dataset
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
     from glognn.models.ggcn import GGCN as GGCN
     from glognn.models.glognn import GloGNN as GloGNN
     from glognn.models.glognn import GloGNNPlusPlus as GloGNNPlusPlus
+    from glognn.models.glognn2 import GloGNN2 as GloGNN2
     from glognn.models.gprgnn import GPRGNN as GPRGNN
     from glognn.models.h2gcn import H2GCN as H2GCN
     from glognn.models.linkx import LINKX as LINKX
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from glognn.models.mlp import MLP as MLP
     from glognn.models.polynormer import Polynormer as Polynormer
     from glognn.models.sgformer import SGFormer as SGFormer
+    from glognn.models.trees import Trees as Trees
     from glognn.models.wrgat import WRGAT as WRGAT
     from glognn.nn.global_homophily import GlobalHomophily as GlobalHomophily
     from glognn.training.callbacks import Callback as Callback

@@ -1,8 +1,17 @@
 """The errors a user meets. Each message is one line that names the wrong value and what is allowed."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class GloGNNError(Exception):
     """Base class of every error this package raises on purpose."""
+
+    def __str__(self) -> str:
+        """One line, whatever a file or another package has put into it."""
+        return " ".join(filter(None, map(str.strip, super().__str__().splitlines())))
 
 
 class InputError(GloGNNError, ValueError):
@@ -31,6 +40,17 @@ class WriteError(GloGNNError, OSError):
 
 class MissingFileError(InputError):
     """A published file that is not on this machine and cannot be had; the message says where to put it."""
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Begin the message of an ``InputError`` with what it is about, where it does not say so itself."""
+    try:
+        yield
+    except InputError as error:
+        if what in str(error):
+            raise
+        raise type(error)(f"{what}: {error}") from None
 
 
 class DataWarning(UserWarning):

@@ -48,12 +48,12 @@ from glognn.training.new_nodes import KnownNodes
 from glognn.training.predict import predict
 from glognn.training.threshold import check_threshold, choose_threshold
 
-MODELS = ("glognn++", "glognn")
+MODELS = ("glognn++", "glognn", "trees")
 FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "unlabelled", "homophily", "fingerprint")
 
 
 class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classes of the nodes of a graph, by GloGNN++ or GloGNN.
+    """Classes of the nodes of a graph, by GloGNN++, GloGNN or boosted trees.
 
     There are three ways to say what the nodes are::
 
@@ -73,7 +73,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Of the settings below, those that are not the defaults then go to all members that have them.
 
     Args:
-        model: ``"glognn++"``, ``"glognn"`` or ``"auto"``.
+        model: ``"glognn++"``, ``"glognn"``, ``"trees"``, which is at its defaults, or ``"auto"``.
         graph: The graph whose node numbers ``fit`` and ``predict`` are then given.
         validation_fraction: Share of the labelled nodes that stop and select the training, where no mask says so.
         split: Which column of masks with several.
@@ -526,7 +526,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             folder: Of the classifier or of the run.
-            model: Which model of a run with several; the best on validation of ``"glognn++"`` and ``"glognn"``.
+            model: Which model of a run with several; the best on validation of those that ``fit`` takes.
             split: Which split of a run with several; the first.
         """
         if holds_ensemble(Path(folder)):

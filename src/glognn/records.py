@@ -1,11 +1,14 @@
-"""Records (JSON) as they lie in a folder: read once, and of the form that those who use them rely on.
+"""Records (JSON) and settings (TOML) as they lie in a folder: read once, and of the form that users of them rely on.
 
-A form is a type, several types, a mapping of names to forms, or a list of one form, which every element has.
+A form is a type, several types, a set of words, a mapping of names to forms, or a list of one form, which every element
+has.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,38 @@ Form = Any
 def read_record(path: Path, form: Form) -> Any:
     """The content of a record; a file that is not there is a ``FileNotFoundError``."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        text = path.read_text(encoding="utf-8")
+        content = refuse_huge(json.loads(text, parse_constant=_refuse, parse_float=_finite))
     except FileNotFoundError:
         raise
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"'{path}' cannot be read: {error}.") from None
     if wrong := misfit(content, form):
         raise InputError(f"'{path}' is damaged: {wrong}.")
+    return content
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a file of settings; one that is not there is a ``FileNotFoundError``."""
+    try:
+        content: dict[str, Any] = refuse_huge(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
+    return content
+
+
+def refuse_huge(content: Any) -> Any:
+    """A content, which must not have whole numbers that no float can hold: all who compute with one would fail."""
+    if isinstance(content, dict | list):
+        for each in content.values() if isinstance(content, dict) else content:
+            refuse_huge(each)
+    elif isinstance(content, int):
+        try:
+            float(content)
+        except OverflowError:
+            raise ValueError(f"a number of {content.bit_length():,} bits is too large") from None
     return content
 
 
@@ -37,6 +65,12 @@ def check_version(path: Path, content: Any, known: int, remedy: str = "use the g
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text:.60} is too large")
+    return number
 
 
 def misfit(content: Any, form: Form, name: str = "it") -> str:
@@ -53,6 +87,9 @@ def misfit(content: Any, form: Form, name: str = "it") -> str:
         if not isinstance(content, list):
             return f"{name} must be a list, not {content!r:.60}"
         found = (misfit(each, form[0], f"{name}[{place}]") for place, each in enumerate(content))
+    elif isinstance(form, set):
+        known = isinstance(content, str) and content in form
+        return "" if known else f"{name} must be one of {', '.join(sorted(form))}, not {content!r:.60}"
     else:
         kinds = form if isinstance(form, tuple) else (form,)
         if isinstance(content, kinds) and (bool in kinds or not isinstance(content, bool)):

@@ -158,7 +158,7 @@ class Settings:
             value = getattr(self, info.name)
             try:
                 converted = info.rule.convert(value)
-            except ValueError:
+            except (ValueError, OverflowError):
                 raise InputError(
                     f"The '{info.name}' parameter of {self.title} must be {info.rule.describe()}. "
                     f"Got {value!r} instead."

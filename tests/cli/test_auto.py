@@ -64,7 +64,7 @@ WRONG = {
     "a quality": (["-m", "auto", "--quality", "perfect"], "one of fast, good, best"),
     "no time": (["-m", "auto", "--time-limit", "0"], "positive number of seconds"),
     "a setting of no member": (["-m", "auto", "--portfolio", "p.toml", "--gamma", "0.3"], "No member of the portfolio"),
-    "no portfolio": (["-m", "auto", "--portfolio", "q.toml"], "The portfolio 'q.toml' cannot be read"),
+    "no portfolio": (["-m", "auto", "--portfolio", "q.toml"], "There is no portfolio 'q.toml'"),
     "no such graph": (["-m", "auto", "-d", "coraa"], "There is no dataset 'coraa'"),
 }
 

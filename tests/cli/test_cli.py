@@ -221,7 +221,7 @@ BAD = [
     (["--gamma", "nan"], nothing, "Got nan instead"),
     (["--gamma", "half"], nothing, "in the range [0.0, 1.0]. Got 'half'"),
     (["--beta1", "0", "--beta2", "0"], nothing, "must have a sum in the range (0.0, inf). Got 0.0 + 0.0"),
-    (["--beta2", "-1"], nothing, "[0.0, inf). Got -1.0"),
+    (["--beta2", "-1"], nothing, "[0.0, 1e+20]. Got -1.0"),
     (["--alpha", "2"], nothing, "[0.0, 1.0]. Got 2.0"),
     (["--dropout", "1"], nothing, "[0.0, 1.0). Got 1.0"),
     (["--num-hops", "0"], nothing, "[1, 64]. Got 0"),

@@ -43,7 +43,7 @@ def test_a_setting_given_by_hand_is_that_of_members_that_have_it() -> None:
 
 
 WRONG = {
-    "no table": ("[[member]", "is not a TOML file"),
+    "no table": ("[[member]", "is not a readable TOML file"),
     "no member": ("member = []", "members of different names. Got none instead"),
     "no name": ("[[member]]\nmodel = 'mlp'", "name is missing"),
     "a path": ("[[member]]\nname = '../x'\nmodel = 'mlp'", r"as folders are named. Got '../x' instead"),
@@ -66,5 +66,5 @@ def test_members_of_models_that_this_version_has_not_are_left_out(tmp_path: Path
     path.write_text("[[member]]\nname = 'x'\nmodel = 'tomorrow'\n[[member]]\nname = 'y'\nmodel = 'mlp'\n")
     assert "tomorrow" not in MODELS
     assert read_portfolio(path) == [Member("y", "mlp", {})]
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="There is no portfolio"):
         read_portfolio(tmp_path / "absent.toml")

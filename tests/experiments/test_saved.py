@@ -61,11 +61,14 @@ def test_models_and_splits_of_a_run(tmp_path: Path) -> None:
     assert open_saved(tmp_path / "run", ["mlp"]).why == "split 1, the first of 2 (--split)"
     with pytest.raises(InputError, match="was not trained on split 0. It was on: 1, 3"):
         GloGNNClassifier.load(tmp_path / "run", split=0)
-    with pytest.raises(InputError, match=r"'model' parameter of load must be one of 'glognn\+\+', 'glognn'. Got 'mlp'"):
+    wanted = r"'model' parameter of load must be one of 'glognn\+\+', 'glognn', 'trees'. Got 'mlp'"
+    with pytest.raises(InputError, match=wanted):
         GloGNNClassifier.load(tmp_path / "run", model="mlp")
     shutil.rmtree(tmp_path / "run/glognn++")
     (tmp_path / "run/config.toml").write_text('schema_version = 1\nruns = ["mlp"]\n')
-    with pytest.raises(InputError, match=r"holds no run of the model 'glognn\+\+' or 'glognn'. It holds: mlp"):
+    with pytest.raises(
+        InputError, match=r"holds no run of the model 'glognn\+\+' or 'glognn' or 'trees'. It holds: mlp"
+    ):
         GloGNNClassifier.load(tmp_path / "run")
 
 

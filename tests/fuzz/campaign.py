@@ -7,10 +7,10 @@ What goes wrong is kept in a folder with the file that did it, and the command t
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import io
 import itertools
 import multiprocessing
-import queue
 import resource
 import signal
 import time
@@ -30,6 +30,7 @@ MOST_SECONDS = 60
 
 def _work(names: list[str], first: int, told: Any) -> None:
     """Damage files, of every kind for as long as of the others; each is told before and after it is read."""
+    faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     fuzzer, spent = Fuzzer(), dict.fromkeys(names, 0.0)
@@ -37,16 +38,16 @@ def _work(names: list[str], first: int, told: Any) -> None:
         name = min(names, key=lambda each: spent[each])
         started = time.perf_counter()
         content = fuzzer.damage(name, seed)
-        told.put((name, content, None))
+        told.send((name, content, None))
         usage = resource.getrusage(resource.RUSAGE_SELF)
         most = int(usage.ru_utime + usage.ru_stime) + MOST_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 fuzzer.read(name, content)
-            told.put((name, None, ""))
+            told.send((name, None, ""))
         except BaseException:
-            told.put((name, None, traceback.format_exc()))
+            told.send((name, None, traceback.format_exc()))
         spent[name] += time.perf_counter() - started
 
 
@@ -65,18 +66,21 @@ def fuzz(names: list[str], seconds: float, seed: int, folder: Path) -> int:
     cases, wrong, known = Counter[str](), 0, set[str]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        told: Any = context.Queue()
+        heard, told = context.Pipe(duplex=False)
         worker = context.Process(target=_work, args=(names, seed + sum(cases.values()), told), daemon=True)
         worker.start()
+        told.close()
         name, content = "", b""
         while time.monotonic() < end:
-            alive = worker.is_alive()
+            if not (ready := heard.poll(1.0)) and worker.is_alive():
+                continue
             try:
-                name, given, why = told.get(timeout=1.0)
-            except queue.Empty:
-                if alive:
-                    continue
-                given, why = None, f"its process died with {worker.exitcode}"
+                if dead := not ready:  # though a process of its own still holds the pipe
+                    raise EOFError
+                name, given, why = heard.recv()
+            except EOFError:
+                worker.join()
+                dead, given, why = True, None, f"its process died with {worker.exitcode}"
             if given is not None:
                 content = given
                 continue
@@ -90,7 +94,7 @@ def fuzz(names: list[str], seconds: float, seed: int, folder: Path) -> int:
                 if place not in known:  # one of a kind is enough to mend it
                     known.add(place)
                     _keep(folder, name, content, why, wrong)
-            if not alive:
+            if dead:
                 break
         worker.kill()
         worker.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import random
 import shutil
 import tempfile
@@ -15,16 +16,19 @@ from typing import Any
 
 from glognn import GloGNNClassifier
 from glognn.cli.main import app
-from glognn.data.npz import read_npz, write_npz
+from glognn.data.npz import write_npz
 from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
 from glognn.data.tables import read_table, write_table
 from glognn.errors import GloGNNError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import resolve
 from glognn.experiments.folder import find_runs, load_model
+from glognn.experiments.integrity import MANIFEST
+from glognn.experiments.layout import CLASSIFIER, DONE
 from glognn.experiments.plan import Job
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_report
+from glognn.experiments.run import load_graph
 from glognn.experiments.saved import open_saved
 from glognn.experiments.train import train_models
 from glognn.experiments.tune import tune
@@ -44,7 +48,7 @@ class Target:
     changes the folder.
     """
 
-    path: str
+    pattern: str
     knowing: Damage
     read: Callable[[Path], object]
     writes: bool = False
@@ -56,9 +60,8 @@ def _command(*arguments: str) -> None:
 
 
 def _graph(path: Path) -> None:
-    graph = Graph.from_data(read_npz(path))
-    for split in range(graph.num_splits):
-        graph.check_trainable(split)
+    [config] = resolve([], None, {}, str(path), None)
+    load_graph(config)
 
 
 def _tables(nodes: str, edges: str) -> Callable[[Path], object]:
@@ -137,6 +140,7 @@ TARGETS: dict[str, Target] = {
     "ids": Target("ids.csv", damage.csv_text, _ids),
     "labels": Target("labels.csv", damage.csv_text, _labels),
     "new nodes": Target("new.csv", damage.csv_text, _new),
+    "done": Target("sealed/DONE", damage.json_text, _predicted),
     "config": Target("run/config.toml", damage.toml_text, _runs),
     "config of several": Target("both/config.toml", damage.toml_text, _runs),
     "settings": Target("settings.toml", damage.toml_text, lambda path: resolve([], str(path), {}, None, None)),
@@ -145,13 +149,13 @@ TARGETS: dict[str, Target] = {
     "tables.json": Target("run/tables.json", damage.json_text, _kept),
     "kept ids": Target("run/nodes.parquet", damage.parquet_table, _kept),
     "kept graph": Target("run/graph.npz", damage.npz, _predicted),
-    "together": Target("both/mlp/together/{identity}.json", damage.json_text, _batches, writes=True),
+    "together": Target("both/mlp/together/*.json", damage.json_text, _batches, writes=True),
     "model": Target("run/model.safetensors", damage.safetensors, lambda path: load_model(path)),
     "model of a run": Target("run/model.safetensors", damage.safetensors, _predicted),
     "checkpoint": Target("begun/checkpoint/latest.safetensors", damage.safetensors, _resume, writes=True),
     "classifier": Target("classifier/estimator.json", damage.json_text, _classifier),
-    "classifier's model": Target("classifier/{model}", damage.safetensors, _classifier),
-    "classifier's graph": Target("classifier/{graph}", damage.npz, _classifier),
+    "classifier's model": Target("classifier/model-*.safetensors", damage.safetensors, _classifier),
+    "classifier's graph": Target("classifier/graph-*.npz", damage.npz, _classifier),
     "study": Target("study/study.json", damage.json_text, _study, writes=True),
     "journal": Target("study/study.journal", damage.journal, _study, writes=True),
 }
@@ -163,8 +167,14 @@ class _Interrupted(Progress):
             raise KeyboardInterrupt
 
 
-def make_files(folder: Path) -> dict[str, Path]:
-    """All kinds of files in a new folder; the path of each below it."""
+def make_files(folder: Path) -> None:
+    """All kinds of files in a new folder."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _make_files(folder)
+
+
+def _make_files(folder: Path) -> None:
     data = make_data(num_nodes=40, num_splits=2)
     write_npz(data, folder / "graph.npz")
     sparse = data.clone()
@@ -199,22 +209,37 @@ def make_files(folder: Path) -> dict[str, Path]:
     (both / "split-1/DONE").unlink()
     batch = Batch(both, tuple(Job(both / f"split-{split}", config, split, "mlp", "default") for split in (0, 1)))
     batch.begin()
-    [model], [kept] = (list((folder / "classifier").glob(each)) for each in ("model-*", "graph-*"))
-    names = {"identity": batch.identity, "model": model.name, "graph": kept.name}
-    return {name: Path(target.path.format(**names)) for name, target in TARGETS.items()}
+    _forget_files(folder)
+
+
+def _forget_files(folder: Path) -> None:
+    """Leave no sha256 of a file anywhere, as earlier versions did, but in the folder ``sealed``: what was changed is
+    refused by it before it is read.
+    """
+    shutil.copytree(folder / "run", folder / "sealed")
+    for path in folder.rglob(DONE):
+        if path.parent.name != "sealed":
+            path.write_text("")
+    record = json.loads((folder / "classifier" / CLASSIFIER).read_text())
+    del record[MANIFEST]
+    (folder / "classifier" / CLASSIFIER).write_text(json.dumps(record))
 
 
 class Fuzzer:
-    """Damages files of a folder of its own, and reads them."""
+    """Damages the files of a folder, by default of a new one, and reads them in a copy of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Path | None = None) -> None:
         self._place = tempfile.TemporaryDirectory(prefix="glognn-fuzz-")
-        self.whole, self.work = Path(self._place.name) / "whole", Path(self._place.name) / "work"
-        self.whole.mkdir()
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.paths = make_files(self.whole)
+        self.whole, self.work = whole or Path(self._place.name) / "whole", Path(self._place.name) / "work"
+        if whole is None:
+            self.whole.mkdir()
+            make_files(self.whole)
         shutil.copytree(self.whole, self.work)
+        self.paths = {name: self._only(target.pattern) for name, target in TARGETS.items()}
+
+    def _only(self, pattern: str) -> Path:
+        [path] = self.whole.glob(pattern)
+        return path.relative_to(self.whole)
 
     def damage(self, name: str, seed: int) -> bytes:
         chance = random.Random(f"{name} {seed}")
@@ -222,7 +247,8 @@ class Fuzzer:
 
     def read(self, name: str, content: bytes) -> str:
         """Read a file with another content: how it was refused, or nothing where it was read. Whatever else is raised
-        is for the caller to see.
+        is for the caller to see, and so is a refusal that is not one line which names the file, its folder, or another
+        file that it does not fit.
         """
         path = self.work / self.paths[name]
         path.write_bytes(content)
@@ -231,7 +257,10 @@ class Fuzzer:
                 warnings.simplefilter("ignore")
                 TARGETS[name].read(path)
         except GloGNNError as error:
-            return str(error) or "refused"
+            message = str(error)
+            if len(message.splitlines()) != 1 or str(self.work) not in message:
+                raise AssertionError(f"refused with {message!r}") from error
+            return message
         finally:
             if TARGETS[name].writes:
                 top = self.paths[name].parts[0]

@@ -18,7 +18,7 @@ from glognn.errors import InputError
 from glognn.experiments.folder import load_model, save_model
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
-from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
+from glognn.models.base import BoostedModel, FollowsEpochs, NodeModel, SharesEncoding
 from glognn.models.configs import MODELS, ModelConfig
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
@@ -26,6 +26,7 @@ from glognn.training.driver import train
 from tests.conftest import make_data
 
 CONFIGS = [pytest.param(config, id=name) for name, config in MODELS.items()]
+BY_GRADIENTS = [each for each in CONFIGS if not issubclass(each.values[0].model_class(), BoostedModel)]
 NUM_NODES = 61  # differs from every other size, so that weights for each node can be told by their shape
 
 WITHOUT_TIES = {"wrgat": {"num_similar": 2 * NUM_NODES}}
@@ -59,25 +60,6 @@ class TestEveryModel:
         assert set(config.names()) <= set(parameters)
         assert all(name in model_class.__doc__ for name in config.names())
         assert model_class.config_class is config
-
-    def test_every_parameter_gets_a_gradient(self, config: type[ModelConfig], data: Data) -> None:
-        """A bias before batch normalisation has one in evaluation alone."""
-        model = build(config)
-        phases = (1, 10**6) if isinstance(model, FollowsEpochs) else (1,)  # the first and the last
-        for epoch, training in itertools.product(phases, (True, False)):
-            if isinstance(model, FollowsEpochs):
-                model.on_epoch(epoch)
-            model.train(training)
-            torch.nn.functional.cross_entropy(logits(model, data), data.y).backward()
-        for name, parameter in model.named_parameters():
-            assert parameter.grad is not None, name
-            assert torch.isfinite(parameter.grad).all(), name
-            assert parameter.grad.abs().sum() > 0, name
-
-    def test_gradients_reach_dense_features(self, config: type[ModelConfig], data: Data) -> None:
-        data.x.requires_grad_()
-        logits(build(config), data).sum().backward()
-        assert data.x.grad.abs().sum() > 0
 
     def test_reset_is_reproducible(self, config: type[ModelConfig], data: Data) -> None:
         model = build(config)
@@ -154,7 +136,7 @@ class TestEveryModel:
         assert made
 
     def test_learns_its_training_nodes(self, config: type[ModelConfig], data: Data) -> None:
-        model = build(config, dropout=0.0)
+        model = build(config, **{name: 0.0 for name in config.names() if name == "dropout"})
         result = train(model, data, config=TrainingConfig(epochs=200, early_stopping="none", selection="last"))
         assert result.last.train > 0.9
 
@@ -208,6 +190,34 @@ class TestEveryModel:
             config.model_class()(7, 3, NUM_NODES, depth=3)
 
     @pytest.mark.gpu
+    def test_trains_on_gpu(self, config: type[ModelConfig], data: Data) -> None:
+        settings = TrainingConfig(epochs=200, early_stopping="none", selection="last", device="cuda")
+        model = build(config, **{name: 0.1 for name in config.names() if name == "dropout"})
+        assert train(model, data, config=settings).last.train > 0.8
+
+
+@pytest.mark.parametrize("config", BY_GRADIENTS)
+class TestEveryModelThatLearnsByGradients:
+    def test_every_parameter_gets_a_gradient(self, config: type[ModelConfig], data: Data) -> None:
+        """A bias before batch normalisation has one in evaluation alone."""
+        model = build(config)
+        phases = (1, 10**6) if isinstance(model, FollowsEpochs) else (1,)  # the first and the last
+        for epoch, training in itertools.product(phases, (True, False)):
+            if isinstance(model, FollowsEpochs):
+                model.on_epoch(epoch)
+            model.train(training)
+            torch.nn.functional.cross_entropy(logits(model, data), data.y).backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None, name
+            assert torch.isfinite(parameter.grad).all(), name
+            assert parameter.grad.abs().sum() > 0, name
+
+    def test_gradients_reach_dense_features(self, config: type[ModelConfig], data: Data) -> None:
+        data.x.requires_grad_()
+        logits(build(config), data).sum().backward()
+        assert data.x.grad.abs().sum() > 0
+
+    @pytest.mark.gpu
     def test_gpu_equals_cpu(self, config: type[ModelConfig], data: Data) -> None:
         model = build(config).double().eval()
         data.x = data.x.double()
@@ -222,8 +232,3 @@ class TestEveryModel:
             assert (parameter.grad is None) == (gradient is None)  # of a part that joins in a later epoch
             if gradient is not None:
                 torch.testing.assert_close(parameter.grad.cpu(), gradient)
-
-    @pytest.mark.gpu
-    def test_trains_on_gpu(self, config: type[ModelConfig], data: Data) -> None:
-        settings = TrainingConfig(epochs=200, early_stopping="none", selection="last", device="cuda")
-        assert train(build(config, dropout=0.1), data, config=settings).last.train > 0.8

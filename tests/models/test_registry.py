@@ -10,6 +10,7 @@ import pytest
 
 from glognn.experiments.config import resolve
 from glognn.experiments.spaces import WIDE, find_space, spaces_of
+from glognn.models.base import BoostedModel
 from glognn.models.configs import MODELS
 from glognn.models.configs.base import COMMON
 from tests.conftest import ENVIRONMENT
@@ -107,15 +108,16 @@ def test_a_made_up_model_is_everywhere(tmp_path: Path) -> None:
 def test_every_model_has_a_search_space_of_its_own_settings(name: str) -> None:
     assert WIDE in spaces_of(name)
     searched = {parameter.name for parameter in find_space(name, WIDE).parameters}
-    assert set(COMMON) < searched
-    assert searched & set(MODELS[name].names()) > {"dropout"}
+    common = set() if issubclass(MODELS[name].model_class(), BoostedModel) else set(COMMON)
+    assert common < searched
+    assert searched & set(MODELS[name].names()) - {"dropout"}
     resolve([name], None, dict(find_space(name, WIDE).fixed), "pairs", None)
 
 
 def test_every_settings_class_is_registered() -> None:
-    from glognn.models.configs import glognn, handwritten, pyg
+    from glognn.models.configs import glognn, handwritten, pyg, trees
 
-    families = [vars(module) for module in (glognn, handwritten, pyg)]
+    families = [vars(module) for module in (glognn, handwritten, pyg, trees)]
     named = [each for family in families for each in family.values() if hasattr(each, "implementation")]
     assert {each for each in named if hasattr(each, "name")} == set(MODELS.values())
 

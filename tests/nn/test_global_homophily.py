@@ -59,7 +59,7 @@ def adjacency_of(case: Case, seed: int) -> Adjacency:
     return adjacency
 
 
-def layer_of(case: Case, coefficient: str, seed: int) -> GlobalHomophily:
+def layer_of(case: Case, coefficient: str, seed: int, *, scale_free: bool = False) -> GlobalHomophily:
     layer = GlobalHomophily(
         case.channels,
         coefficient=coefficient,
@@ -68,6 +68,7 @@ def layer_of(case: Case, coefficient: str, seed: int) -> GlobalHomophily:
         beta2=case.beta2,
         gamma=case.gamma,
         normalization=case.normalization,
+        scale_free=scale_free,
     )
     torch.manual_seed(seed)
     for parameter in layer.parameters():
@@ -79,10 +80,10 @@ def problem_of(layer: GlobalHomophily, H: Tensor, H0: Tensor, A: Tensor) -> Prob
     scale = torch.ones(layer.channels) if layer.scale is None else layer.scale.detach()
     weights = torch.zeros(1) if layer.hops is None else layer.hops.weight.detach()
     P = reachability(A.double(), weights.double())
-    coefficient = layer.coefficient
-    return Problem(
-        H.double(), H0.double(), P, torch.diag(scale.double()), layer.beta1, layer.beta2, layer.gamma, coefficient
-    )
+    coefficient, S = layer.coefficient, torch.diag(scale.double())
+    V = H.double() @ S if coefficient == "exact" else H.double()
+    size = float(torch.trace(V.T @ V)) / layer.channels if layer.scale_free else 1.0
+    return Problem(H.double(), H0.double(), P, S, size * layer.beta1, size * layer.beta2, layer.gamma, coefficient)
 
 
 def relative_error(found: Tensor, wanted: Tensor) -> float:
@@ -91,10 +92,13 @@ def relative_error(found: Tensor, wanted: Tensor) -> float:
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_update_equals_the_dense_formula(coefficient: str, dtype: torch.dtype, figures: dict[str, str]) -> None:
+@pytest.mark.parametrize("scale_free", [False, True])
+def test_update_equals_the_dense_formula(
+    coefficient: str, dtype: torch.dtype, scale_free: bool, figures: dict[str, str]
+) -> None:
     worst = checked = 0
     for number, case in enumerate(cases()):
-        layer = layer_of(case, coefficient, number).to(dtype)
+        layer = layer_of(case, coefficient, number, scale_free=scale_free).to(dtype)
         H, H0 = torch.randn(2, case.num_nodes, case.channels, dtype=dtype)
         operators = {ADJACENCY: adjacency_of(case, number).to(dtype=dtype).normalized(case.normalization)}
         A = operators[ADJACENCY].csr.to_dense()
@@ -109,7 +113,8 @@ def test_update_equals_the_dense_formula(coefficient: str, dtype: torch.dtype, f
             worst, checked = max(worst, error), checked + 1
     assert checked > 100
     precision = str(dtype).removeprefix("torch.")
-    figures[f"layer, {coefficient}, {precision}, worst relative error of {checked} cases"] = f"{worst:.1e}"
+    kind = f"{coefficient}{', scale-free' * scale_free}"
+    figures[f"layer, {kind}, {precision}, worst relative error of {checked} cases"] = f"{worst:.1e}"
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
@@ -128,11 +133,14 @@ def test_several_layers_equal_the_dense_formula(coefficient: str) -> None:
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_rows_equal_rows_of_the_dense_matrix(coefficient: str, dtype: torch.dtype, figures: dict[str, str]) -> None:
+@pytest.mark.parametrize("scale_free", [False, True])
+def test_rows_equal_rows_of_the_dense_matrix(
+    coefficient: str, dtype: torch.dtype, scale_free: bool, figures: dict[str, str]
+) -> None:
     """Rows are computed in float64 from whatever the model holds, so the same bound holds for both."""
     worst = checked = 0
     for number, case in enumerate(cases()):
-        layer = layer_of(case, coefficient, number).to(dtype)
+        layer = layer_of(case, coefficient, number, scale_free=scale_free).to(dtype)
         H, H0 = torch.randn(2, case.num_nodes, case.channels, dtype=dtype)
         operators = {ADJACENCY: adjacency_of(case, number).to(dtype=dtype).normalized(case.normalization)}
         reference = problem_of(layer, H, H0, operators[ADJACENCY].csr.to_dense())
@@ -147,13 +155,15 @@ def test_rows_equal_rows_of_the_dense_matrix(coefficient: str, dtype: torch.dtyp
         if kappa <= 1e5:
             worst, checked = max(worst, error), checked + 1
     precision = str(dtype).removeprefix("torch.")
-    figures[f"rows of Z*, {coefficient}, {precision}, worst relative error of {checked} cases"] = f"{worst:.1e}"
+    kind = f"{coefficient}{', scale-free' * scale_free}"
+    figures[f"rows of Z*, {kind}, {precision}, worst relative error of {checked} cases"] = f"{worst:.1e}"
 
 
 @pytest.mark.parametrize("coefficient", ["plain", "exact"])
-def test_rows_minimise_the_objective(coefficient: str) -> None:
+@pytest.mark.parametrize("scale_free", [False, True])
+def test_rows_minimise_the_objective(coefficient: str, scale_free: bool) -> None:
     case = Case(20, 3, 2, 0.4, 0.5, 1.5, "undirected", "row")
-    layer = layer_of(case, coefficient, 3).double()
+    layer = layer_of(case, coefficient, 3, scale_free=scale_free).double()
     H, H0 = torch.randn(2, 20, 3).double()
     operators = {ADJACENCY: adjacency_of(case, 3).normalized("row")}
     reference = problem_of(layer, H, H0, operators[ADJACENCY].csr.to_dense())
@@ -173,10 +183,45 @@ def test_gamma_one_returns_the_initial_embedding() -> None:
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
+@pytest.mark.parametrize("scale_free", [False, True])
+def test_without_scale_the_layer_commutes_with_another_unit(coefficient: str, scale_free: bool) -> None:
+    """Of embeddings in another unit the scale-free layer makes the same in that unit, the paper's makes another."""
+    case = Case(30, 4, 3, 0.3, 0.1, 1.0, "undirected", "symmetric")
+    layer = layer_of(case, coefficient, 2, scale_free=scale_free).double()
+    operators = {ADJACENCY: adjacency_of(case, 2).normalized("symmetric")}
+    H, H0 = torch.randn(2, 30, 4).double()
+    wanted = layer(H, H0, operators).detach()
+    for unit in (1e-6, 1e-2, 1e3, 1e6):
+        error = relative_error(layer(unit * H, unit * H0, operators).detach() / unit, wanted)
+        assert error < 1e-12 if scale_free else error > 1e-3, unit
+
+
+def test_a_scale_free_layer_of_zeros_is_zero() -> None:
+    layer = GlobalHomophily(3, scale_free=True, tau="learned")
+    zeros = torch.zeros(5, 3, requires_grad=True)
+    out = layer(zeros, zeros, torch.tensor([[0, 1], [1, 0]]))
+    out.sum().backward()
+    assert not out.any()
+    assert torch.isfinite(zeros.grad).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_tau_goes_a_share_of_the_way(share: float) -> None:
+    case = Case(30, 4, 3, 0.3, 0.1, 1.0, "undirected", "symmetric")
+    operators = {ADJACENCY: adjacency_of(case, 2).normalized("symmetric")}
+    H, H0 = torch.randn(2, 30, 4).double()
+    whole, part = (GlobalHomophily(4, num_hops=3, tau=tau).double() for tau in ("fixed", "learned"))
+    assert float(part.tau) == 1
+    torch.nn.init.constant_(part.tau, share)
+    torch.testing.assert_close(part(H, H0, operators), H + share * (whole(H, H0, operators) - H))
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
 @pytest.mark.parametrize("gamma", [0.0, 0.6])
-def test_gradients(coefficient: str, gamma: float) -> None:
+@pytest.mark.parametrize("scale_free", [False, True])
+def test_gradients(coefficient: str, gamma: float, scale_free: bool) -> None:
     case = Case(9, 3, 3, gamma, 0.4, 0.9, "directed weighted", "row")
-    layer = layer_of(case, coefficient, 5).double()
+    layer = layer_of(case, coefficient, 5, scale_free=scale_free).double()
     operators = {ADJACENCY: adjacency_of(case, 5).normalized("row")}
     names = [name for name, _ in layer.named_parameters()]
 

@@ -40,6 +40,7 @@ CASES = [
     for number, settings in enumerate([{}, *VARIANTS.get(name, [])])
 ]
 SPLITS = [0, 1, 2]
+SMALL = {"hidden_channels": 8, "num_leaves": 8}
 PHASES = {"local_epochs": 2}
 STARTING = {"gprgnn": ("restart",)}
 """Settings that only decide the initial weights, and so may differ, too."""
@@ -58,8 +59,9 @@ def complete(config: type[ModelConfig], settings: dict[str, Any], dropout: float
     The numbers in which members may differ are each member's own.
     """
     values = config().as_dict() | {name: dropout for name in config.names() if name.endswith("dropout")}
-    own = {name: values[name] * (1 - 0.1 * member) for name in (*config.varying, *STARTING.get(config.name, ()))}
-    small = {"hidden_channels": 8} | {name: value for name, value in PHASES.items() if name in config.names()}
+    numbers = {name: values[name] for name in (*config.varying, *STARTING.get(config.name, ()))}
+    own = {name: type(value)(value * (1 - 0.1 * member)) for name, value in numbers.items()}
+    small = {name: value for name, value in (SMALL | PHASES).items() if name in config.names()}
     return values | small | settings | own
 
 
@@ -192,7 +194,8 @@ def test_as_many_train_together_as_memory_is_predicted_to_hold(
     config: type[ModelConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = make_graph(config, sparse=True)
-    narrow, wide = (config(hidden_channels=width) for width in (8, 64))
+    [size] = SMALL.keys() & set(config.names())
+    narrow, wide = (config(**{size: width}) for width in (8, 64))
     double = TrainingConfig(dtype="float64", device="cpu")
     many = members_at_once(narrow, graph, double)
     assert many > members_at_once(wide, graph, double) > 1

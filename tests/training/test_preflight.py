@@ -251,3 +251,17 @@ def test_a_gpu_is_asked_for_its_own_memory(data: Data) -> None:
     width = free // 100
     with pytest.raises(TooLargeError, match="are free on the GPU"):
         check_memory(GCNConfig(hidden_channels=width), Graph.from_data(data), TrainingConfig(device="cuda"))
+
+
+def test_the_allocator_is_left_alone_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Giving freed blocks back at once takes time: it is done where what is needed could fill what is free."""
+    asked = []
+    monkeypatch.setattr(preflight, "give_back_large_blocks", lambda: asked.append(True))
+    graph, config, training = Graph.from_data(make_data(300)), MODELS["gcn"](), TrainingConfig(threads=1)
+    need = preflight.resident_bytes(preflight.need_of(config, graph, training), graph, 1)
+    whole = need + preflight._margin(need, "cpu")
+    for times, wanted in ((4, []), (2, [True])):
+        asked.clear()
+        monkeypatch.setattr(preflight, "free_memory", lambda device=None, free=times * whole: free)
+        preflight.check_memory(config, graph, training)
+        assert bool(asked) == bool(wanted)

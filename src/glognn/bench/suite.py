@@ -47,7 +47,7 @@ def configuration(model: str, dataset: str, config: BenchConfig, width: int | No
     given: dict[str, Any] = {"metric": "accuracy", "device": config.device, "threads": config.threads}
     if model == "glognn++":
         given["coefficient"] = "released"
-    if width is not None:
+    if width is not None and "hidden_channels" in find_model(model).names():
         given["hidden_channels"] = width
     known = source.entry is not None and has_published(model, source.entry.name)
     published = f"{PUBLISHED_PREFIX}{source.entry.name}" if known and source.entry is not None else None

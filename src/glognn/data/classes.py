@@ -16,10 +16,13 @@ import numpy.typing as npt
 
 from glognn.data.tables import IntArray, Values, distinct, is_dates, name_some, plain
 from glognn.errors import InputError
+from glognn.records import NUMBER, Form, misfit
 
 Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
 _MOST_FRACTIONS = 100
+KINDS: Form = {"text": str, "integer": int, "real": NUMBER, "boolean": bool}
+"""Of classes, and what their names are in a record."""
 _KINDS = {"U": "text", "O": "text", "i": "integer", "u": "integer", "f": "real", "b": "boolean"}
 _SIGNED = 2**63
 _PYTHON = (
@@ -113,7 +116,19 @@ class Classes:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        return cls(tuple(content["names"]), content["kind"])
+        """What :meth:`as_dict` gave; a ``ValueError`` where it is something else."""
+        import pyarrow as pa
+
+        found = cls(tuple(content["names"]), content["kind"])
+        if wrong := misfit(content["names"], [KINDS[found.kind]], "classes.names"):
+            raise ValueError(wrong)
+        if len(set(found.names)) < max(2, len(found)):
+            raise ValueError(f"classes.names must be at least 2, all different, not {content['names']!r:.60}")
+        try:
+            found.column(np.arange(len(found)))
+        except (pa.ArrowException, OverflowError) as error:
+            raise ValueError(f"classes.names are no column: {error}") from None
+        return found
 
 
 def _kind(found: Any) -> str | None:

@@ -26,6 +26,8 @@ from glognn.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 RARE_SHARE = 0.01
+WANTED = {"number": "numbers", "date": "dates", "boolean": "true or false", "category": "words"}
+"""Kinds of columns, and what they hold."""
 _TEXT_LENGTH = 50
 _FEW = 20
 _DAY = 86_400e6
@@ -182,7 +184,10 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """What :meth:`as_dict` gave; a ``ValueError`` where it is something else."""
         columns = [Column(**{**column, "values": tuple(column["values"])}) for column in content["columns"]]
+        if flat := [column.name for column in columns if not column.std > 0]:
+            raise ValueError(f"std of the column '{flat[0]}' must be above 0")
         return cls(tuple(columns), content["dropped"])
 
 
@@ -258,7 +263,6 @@ def _numbers(column: Values, kind: str, place: str) -> FloatArray:
     """Values as numbers, NaN where they are missing."""
     import pyarrow as pa
 
-    wanted = {"number": "numbers", "date": "dates", "boolean": "true or false"}[kind]
     try:
         if kind == "date":
             micros = _micros(column)
@@ -270,7 +274,7 @@ def _numbers(column: Values, kind: str, place: str) -> FloatArray:
         numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         shown = next((value for value in column.to_pylist() if value is not None), None)
-        raise InputError(f"{place} must hold {wanted}. Got {column.type} such as {shown!r} instead.") from None
+        raise InputError(f"{place} must hold {WANTED[kind]}. Got {column.type} such as {shown!r} instead.") from None
     if np.isinf(numbers).any():
         row = int(np.isinf(numbers).argmax())
         raise InputError(f"{place} must hold finite numbers. Got {numbers[row]} in row {row + 1:,} instead.")

@@ -26,20 +26,26 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from glognn.errors import InputError
+from glognn.errors import InputError, about
 from glognn.graph.sparse import SparseMatrix
 from glognn.storage import write_atomically
 
 _SPARSE_KEYS = ("feat_indptr", "feat_indices", "feat_data", "feat_shape")
 _MASK_KEYS = ("train_masks", "val_masks", "test_masks")
 _KEYS = ("edge_index", "edge_weight", "node_features", *_SPARSE_KEYS, "node_labels", *_MASK_KEYS)
+_MOST_COLUMNS = 2**24
+"""Of sparse features with fewer entries than that."""
 Array = np.ndarray[Any, Any]
 
 
 def read_npz(path: str | Path) -> Data:
     """Read a graph file as a PyTorch Geometric ``Data``; what it holds is checked by ``Graph.from_data``."""
     path = Path(path)
-    arrays = _read_arrays(path)
+    with about(f"'{path}'"):
+        return _data(_read_arrays(path), path)
+
+
+def _data(arrays: dict[str, Array], path: Path) -> Data:
     data = Data(edge_index=_tensor(arrays, "edge_index"), y=_tensor(arrays, "node_labels"))
     if data.y.dim() != 1 and tuple(data.y.shape[1:]) != (1,):
         raise InputError(f"The array 'node_labels' must have shape (nodes,). Got {tuple(data.y.shape)} instead.")
@@ -137,6 +143,8 @@ def _features(arrays: dict[str, Array], path: Path) -> Tensor | None:
     values = _tensor(arrays, "feat_data")
     try:
         rows, columns = (int(size) for size in arrays["feat_shape"])
+        if columns > max(_MOST_COLUMNS, values.numel()):  # each takes a place in the transposed matrix
+            raise ValueError(f"{columns:,} columns for {values.numel():,} entries")
         matrix = sp.csr_array((values.numpy(), arrays["feat_indices"], arrays["feat_indptr"]), shape=(rows, columns))
         matrix.check_format(full_check=True)
         return SparseMatrix.from_scipy(matrix, torch.float64 if values.dtype == torch.float64 else torch.float32).csr

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glognn.data.classes import Classes
-from glognn.data.encoding import RARE_SHARE, Encoding
+from glognn.data.classes import KINDS, Classes
+from glognn.data.encoding import RARE_SHARE, WANTED, Encoding
 from glognn.data.fetch import file_sha256
 from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.tables import (
@@ -37,7 +37,7 @@ from glognn.data.tables import (
     write_table,
 )
 from glognn.errors import InputError
-from glognn.records import NUMBER, Form, read_record
+from glognn.records import NUMBER, Form, check_version, read_record
 from glognn.settings import suggest
 from glognn.storage import write_json
 
@@ -49,10 +49,18 @@ _KEPT: Form = {
     "id": str,
     "label": str,
     "edges": dict.fromkeys(("source", "target", "weight"), (str, type(None))),
-    "classes": {"names": [(str, int, float, bool)], "kind": str},
+    "classes": {"names": list, "kind": set(KINDS)},
     "encoding": {
         "columns": [
-            {"name": str, "kind": str, "mean": NUMBER, "std": NUMBER, "values": [str], "other": bool, "missing": bool}
+            {
+                "name": str,
+                "kind": set(WANTED),
+                "mean": NUMBER,
+                "std": NUMBER,
+                "values": [str],
+                "other": bool,
+                "missing": bool,
+            }
         ],
         "dropped": dict,
     },
@@ -130,31 +138,26 @@ class KeptTables:
     @classmethod
     def load(cls, folder: Path) -> KeptTables:
         """What :meth:`save` wrote."""
-        import pyarrow as pa
-
+        path, nodes = folder / TABLES, folder / NODES
         try:
-            found = read_record(folder / TABLES, {"schema_version": object})["schema_version"]
-            if found != SCHEMA_VERSION:
-                raise InputError(
-                    f"schema_version of '{folder / TABLES}' must be {SCHEMA_VERSION}. Got {found!r} instead."
-                )
-            content = read_record(folder / TABLES, _KEPT)
-            ids = read_table(folder / NODES)[content["id"]].combine_chunks()
-            if not (
-                pa.types.is_integer(ids.type) or pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)
-            ):
-                raise InputError(f"'{folder / NODES}' is damaged: ids must be numbers or texts, not {ids.type}.")
-            return cls(
-                ids=ids,
-                id_column=content["id"],
-                label_column=content["label"],
-                edge_columns=content["edges"],
-                classes=Classes.from_dict(content["classes"]),
-                encoding=Encoding.from_dict(content["encoding"]),
-                read=content["read"],
-            )
-        except (OSError, KeyError, TypeError) as error:
-            raise InputError(f"'{folder / TABLES}' cannot be read: {error}.") from None
+            check_version(path, read_record(path, {}), SCHEMA_VERSION)
+            content = read_record(path, _KEPT)
+        except FileNotFoundError:
+            raise InputError(f"There is no file '{path}'.") from None
+        try:
+            classes, encoding = Classes.from_dict(content["classes"]), Encoding.from_dict(content["encoding"])
+        except (TypeError, ValueError) as error:
+            raise InputError(f"'{path}' is damaged: {error}.") from None
+        column = find_column(nodes, column_names(nodes), content["id"], 0, f"which '{path}' names")
+        return cls(
+            ids=read_ids(read_table(nodes, [column])[column], f"column '{column}' of '{nodes}'").combine_chunks(),
+            id_column=column,
+            label_column=content["label"],
+            edge_columns=content["edges"],
+            classes=classes,
+            encoding=encoding,
+            read=content["read"],
+        )
 
     def new_nodes(
         self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"

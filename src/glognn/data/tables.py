@@ -163,8 +163,10 @@ def read_table(
     with _reading(path):
         if kind == "parquet":
             table = parquet.read_table(path, columns=columns)
+            table.validate(full=True)  # Arrow itself believes places in memory that a file gives, wherever they lead
         elif kind == "feather":
             table = feather.read_table(path, columns=columns)
+            table.validate(full=True)
         else:
             table = None if nodes else _read_lines(path, kind, types, columns)
             if table is None:

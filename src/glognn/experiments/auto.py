@@ -7,7 +7,6 @@ and what is finished is not repeated when it is gone on with.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,7 +24,7 @@ from glognn.experiments.leaderboard import Standing, standings
 from glognn.experiments.portfolio import Member, check_given, choose_members, read_members, read_portfolio
 from glognn.experiments.progress import Progress, Work
 from glognn.experiments.train import make_graph
-from glognn.records import NUMBER, Form, check_version, misfit
+from glognn.records import NUMBER, Form, check_version, misfit, read_toml
 from glognn.storage import write_text
 
 if TYPE_CHECKING:
@@ -119,11 +118,9 @@ class Asked:
     def read(cls, folder: Path) -> Asked:
         path = folder / AUTO
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            content = read_toml(path)
         except FileNotFoundError:
             raise InputError(f"'{folder}' is no auto folder: it has no {AUTO}.") from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
         check_version(path, content, AUTO_VERSION)
         if wrong := misfit(content, _ASKED):
             raise InputError(f"'{path}' is damaged: {wrong}.")

@@ -10,7 +10,6 @@ their source and the paper's number; those that searches of ours found, ``tuned`
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,10 +18,11 @@ from typing import Any
 
 from glognn.data.layout import TABLES
 from glognn.data.sources import find_source
-from glognn.errors import InputError
+from glognn.errors import InputError, about
 from glognn.experiments.layout import AUTO
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS, ModelConfig, find_model
+from glognn.records import read_toml
 from glognn.settings import suggest
 from glognn.training.config import TrainingConfig
 
@@ -101,13 +101,9 @@ def read_settings(path: Path) -> SettingsTables:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except FileNotFoundError:
         raise InputError(f"There is no settings file '{path}'.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"'{path}' is not a TOML file: {error}.") from None
-    except OSError as error:
-        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
     if "runs" in content:
         runs = content["runs"] if isinstance(content["runs"], list) else [content["runs"]]
         raise InputError(f"'{path}' lists several runs ({', '.join(map(str, runs))}): use the file of one of them.")
@@ -191,9 +187,11 @@ def resolve(
             default one. How its graph is prepared and scored are facts of the dataset that settings override.
         splits: See :func:`parse_splits`; when ``None``, the settings file's or all.
     """
-    names = list(models)
     if isinstance(source, str) and not source.startswith(tuple(f"{origin}:" for origin in ORIGINS)):
-        source = read_settings(Path(source))
+        tables = read_settings(Path(source))
+        with about(f"With the settings of '{source}'"):
+            return resolve(models, tables, given, dataset, splits)
+    names = list(models)
     if not names:
         named = source.get("model", {}) if isinstance(source, dict) else {}
         names = [str(named.get("name", DEFAULT_MODEL))]

@@ -9,7 +9,6 @@ comes last; a finished folder is never done again.
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -24,7 +23,7 @@ from glognn.experiments.layout import AUTO, CONFIG, MODEL
 from glognn.experiments.reports import Report, read_report
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
-from glognn.records import Form, check_version, misfit
+from glognn.records import Form, check_version, misfit, read_toml
 from glognn.storage import locked, write_text
 from glognn.training.checkpoint import load_tensors, read_header, save_tensors
 from glognn.training.devices import DTYPES
@@ -108,10 +107,7 @@ def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"'{folder}' is no run folder: it has no {CONFIG}.")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"'{path}' is not a readable TOML file: {error}.") from None
+    content = read_toml(path)
     check_version(path, {"schema_version": SCHEMA_VERSION} | content, SCHEMA_VERSION)
     children = _children(folder, content["runs"]) if "runs" in content else [folder]
     return [(child, read_config(child / CONFIG)) for child in children]

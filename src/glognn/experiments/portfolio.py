@@ -6,7 +6,6 @@ and graph are not the defaults. That of the package is ``portfolio.toml``.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from glognn.errors import InputError
 from glognn.experiments.config import RunConfig, resolve
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS
-from glognn.records import misfit
+from glognn.records import misfit, read_toml
 from glognn.settings import suggest
 from glognn.training.config import TrainingConfig
 
@@ -52,12 +51,9 @@ def read_portfolio(path: Path | None = None) -> list[Member]:
     """
     path = PORTFOLIO if path is None else path
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"The portfolio '{path}' cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise InputError(f"The portfolio '{path}' is not a TOML file: {error}.") from None
-    return read_members(content, f"The portfolio '{path}'")
+        return read_members(read_toml(path), f"The portfolio '{path}'")
+    except FileNotFoundError:
+        raise InputError(f"There is no portfolio '{path}'.") from None
 
 
 def read_members(content: Mapping[str, Any], place: str) -> list[Member]:

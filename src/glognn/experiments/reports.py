@@ -20,8 +20,8 @@ from glognn.training.config import TrainingConfig
 Report = dict[str, Any]
 
 _REPORT: Form = {
-    "kind": str,
-    "config": {"data": {"dataset": str}, "model": {"name": str}, "training": {"seed": int}},
+    "kind": {"run", "splits"},
+    "config": {"schema_version": int, "data": {"dataset": str}, "model": {"name": str}, "training": {"seed": int}},
     "metric": str,
     "selection": str,
     "seconds": NUMBER,
@@ -140,8 +140,7 @@ def read_report(folder: Path) -> Report:
         raise InputError(f"'{folder}' has no readable {REPORT}: there is none.") from None
     if report["kind"] == "run":
         report.setdefault("threshold", None)  # which came later
-    form = {"run": _RUN, "splits": _SPLITS}.get(report["kind"])
-    wrong = f"kind must be run or splits, not {report['kind']!r}" if form is None else misfit(report, form)
+    wrong = misfit(report, _RUN if report["kind"] == "run" else _SPLITS)
     if wrong or report.get("splits") == []:
         raise InputError(f"'{path}' is damaged: {wrong or 'splits is empty'}.")
     return report

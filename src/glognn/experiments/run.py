@@ -23,7 +23,7 @@ from torch_geometric.data import Data
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
-from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError
+from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError, about
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
@@ -58,7 +58,8 @@ class LoadedGraph:
 
 def prepare_graph(data: Data, config: RunConfig) -> Graph:
     """A loaded dataset as a configuration wants it; a graph without splits gets random ones."""
-    graph = Graph.from_data(data, config.graph, dtype=DTYPES[config.training.dtype])
+    with about(f"'{config.dataset}'"):
+        graph = Graph.from_data(data, config.graph, dtype=DTYPES[config.training.dtype])
     return graph if graph.num_splits else graph.with_masks(random_splits(graph.y))
 
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError
+from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, about
 from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
-from glognn.records import Form, read_record
+from glognn.records import NUMBER, Form, misfit, read_record
 from glognn.storage import write_json, write_text
 
 if TYPE_CHECKING:
@@ -49,6 +49,18 @@ _FORM: Form = {
     "sampler": str,
     "prune": bool,
 }
+
+
+_ATTRIBUTES: Form = {
+    "worker": str,
+    "retry_of": int,
+    "grid": int,
+    "in_space": bool,
+    "origin": str,
+    "does not fit": str,
+    "fixed_params": dict,
+}
+"""Of a trial, where it has them."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +160,7 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
     folder.mkdir(parents=True, exist_ok=True)
     pruner = optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=4 * JUDGED_EVERY)
     try:
-        return optuna.create_study(
+        study = optuna.create_study(
             storage=storage or JournalStorage(Journal(folder / JOURNAL)),
             study_name=f"{search.dataset}-{search.model}-{search.space}",
             direction="maximize",
@@ -156,11 +168,35 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
             sampler=_sampler(search),
             pruner=pruner if search.prune else optuna.pruners.NopPruner(),
         )
+        if not storage:
+            _check_trials(study)
     except Exception as error:  # Optuna has many words for a journal that is none
         if storage or isinstance(error, GloGNNError):
             raise
         reason = " ".join(f"{type(error).__name__} {error}".split())
         raise InputError(f"'{folder / JOURNAL}' is damaged ({reason:.200}): choose another --out.") from None
+    return study
+
+
+def _check_trials(study: optuna.Study) -> None:
+    """Refuse what Optuna takes from a journal as it is, though nobody has told it so."""
+    from optuna.trial import TrialState
+
+    for trial in study.get_trials(deepcopy=False):
+        attributes, values = trial.user_attrs | trial.system_attrs, trial.values or []
+        scores = [*trial.intermediate_values.values(), *values]
+        form = {name: each for name, each in _ATTRIBUTES.items() if name in attributes}
+        wrong = misfit(attributes, form) or misfit(scores, [NUMBER], "scores")
+        if not wrong:
+            possible = (
+                all(map(math.isfinite, values))
+                and (len(values) == 1 or trial.state != TrialState.COMPLETE)
+                and attributes.get("worker", "none").isalnum()  # it names a file
+                and attributes.get("retry_of", -1) < trial.number
+            )
+            wrong = "" if possible else f"it cannot end with {values!r:.60} and {attributes!r:.100}"
+        if wrong:
+            raise ValueError(f"trial {trial.number}: {wrong}")
 
 
 def _sampler(search: Search) -> optuna.samplers.BaseSampler:
@@ -287,7 +323,8 @@ def take_trials(
             trial.set_user_attr("worker", worker)
             if trial.user_attrs.get("in_space", True):
                 space.suggest(trial)
-            taken.append((trial, search.config_of(trial)))
+            with about(f"'{folder}'"):
+                taken.append((trial, search.config_of(trial)))
             if len(taken) == 1 and search.sampler == "tpe":
                 shape = {key: value for key, value in trial.params.items() if key in _shape_settings(search)}
                 study.sampler = PartialFixedSampler(shape, sampler)

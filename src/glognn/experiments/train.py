@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from glognn.data.layout import TABLES
 from glognn.data.sources import find_source
-from glognn.errors import InputError
+from glognn.errors import InputError, about
 from glognn.experiments.advice import advise
 from glognn.experiments.config import RunConfig, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
@@ -144,7 +144,8 @@ def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGra
         graph = graphs.of(each).graph
         each.model.check_graph(has_features=graph.x is not None)
         for split in parse_splits(each.splits, graph.num_splits):
-            graph.check_trainable(split)
+            with about(f"'{each.dataset}'"):
+                graph.check_trainable(split)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.data.sources import find_source
-from glognn.errors import GloGNNError, InputError
+from glognn.errors import GloGNNError, InputError, about
 from glognn.experiments.config import DEFAULT_DATASET, DEFAULT_MODEL, RunConfig, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import parse_names, split_names
@@ -203,9 +203,8 @@ def _best_score(study: optuna.Study) -> float | None:
 
 
 def _result(folder: Path, search: Search, study: optuna.Study) -> StudyResult:
-    trial = best_trial(study)
-    with locked(folder):
-        path = write_best(folder, study, search)
+    with locked(folder), about(f"'{folder}'"):
+        trial, path = best_trial(study), write_best(folder, study, search)
     return StudyResult(
         folder=folder,
         search=search,

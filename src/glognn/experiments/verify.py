@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from glognn.experiments.integrity import MISSING, Files, difference, read_manife
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MODEL, REPORT
 from glognn.experiments.reports import check_settings, read_classifier, read_report
 from glognn.experiments.search import JOURNAL, STUDY
-from glognn.records import misfit
+from glognn.records import misfit, read_toml
 
 OK, CHANGED, MISSED, DAMAGED = "ok", "changed", "missing", "damaged"
 NOT_RECORDED, UNFINISHED = "not recorded", "unfinished"
@@ -124,8 +123,8 @@ def _study(folder: Path) -> Iterator[FileState]:
 
 def _settings(folder: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_toml(folder / CONFIG)
+    except (OSError, InputError):
         return {}
 
 

@@ -168,11 +168,45 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
     def _features(self, graph: Graph) -> Matrix:
         """The graph's features, which must be there and as many as the model was built for."""
         self.config.check_graph(has_features=graph.x is not None)
-        assert graph.x is not None
-        if graph.num_features != self.in_channels:
+        if graph.x is None or graph.num_features != self.in_channels:
             raise self._error("in_channels", f"the graph's number of features, {graph.num_features}", self.in_channels)
         return graph.x
 
     def _check_num_nodes(self, graph: Graph) -> None:
         if graph.num_nodes != self.num_nodes:
             raise self._error("num_nodes", f"the graph's number of nodes, {graph.num_nodes}", self.num_nodes)
+
+
+class Boosting(Protocol):
+    """What adds rounds to one model."""
+
+    def grow(self, rounds: int) -> int:
+        """Let the model have this many rounds, or all that its settings allow; how many it has then."""
+
+
+class BoostedModel(NodeModel[Inputs]):
+    """A model that is fitted round by round, without gradients; its class scores are a sum over rounds."""
+
+    @abstractmethod
+    def learn_inputs(self, graph: Graph) -> None:
+        """Learn what :meth:`prepare` needs of the graph, without labels; then nothing else changes it."""
+
+    @abstractmethod
+    def boosting(self, inputs: Inputs, nodes: Tensor, labels: Tensor, weights: Tensor | None, seed: int) -> Boosting:
+        """What fits this model, which has no round yet, on the CPU.
+
+        Args:
+            inputs: What :meth:`prepare` made.
+            nodes: The training nodes.
+            labels: Their classes.
+            weights: How much each of them counts; all the same when ``None``.
+            seed: Of what is drawn.
+        """
+
+    @abstractmethod
+    def grown(self, inputs: Inputs, scores: Tensor | None, first: int, last: int) -> Tensor:
+        """Class scores after ``first`` rounds (``None``: before them all) with those up to ``last`` added in order."""
+
+    @abstractmethod
+    def first_rounds(self, count: int) -> dict[str, Tensor]:
+        """A copy of the state as it was after so many rounds."""

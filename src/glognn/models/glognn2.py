@@ -25,7 +25,7 @@ from glognn.models.configs.glognn import GloGNN2Config
 from glognn.models.glognn import GloGNN, GloGNNInputs
 from glognn.nn.blocks import LocalBlocks
 from glognn.nn.encoder import Encoder
-from glognn.nn.global_homophily import FrozenLayer
+from glognn.nn.global_homophily import FrozenLayer, GlobalHomophily
 from glognn.nn.inputs import INPUTS, OPERATORS
 from glognn.settings import configured_by
 
@@ -61,8 +61,13 @@ class GloGNN2(GloGNN):
         config = self.config
         self.blocks = LocalBlocks(config.hidden_channels, config.num_blocks, config.neighbours, config.dropout)
 
+    def _layer(self, coefficient: str = "plain") -> GlobalHomophily:
+        """One without weights where it is never applied."""
+        return super()._layer(coefficient) if self.config.num_layers else GlobalHomophily(self.out_channels, beta2=0.0)
+
     def _encoder(self, channels: Mapping[str, int]) -> Encoder:
         config = self.config
+        config.check_graph(has_features=self.in_channels > 0)
         weights = {name: weight for name, weight in config.inputs.items() if channels[name] > 0}
         return Encoder(
             channels,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import statistics
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from glognn.errors import InputError
+from glognn.errors import DataWarning, InputError
 from glognn.experiments.layout import REPORT
 from glognn.experiments.plan import settings_hash
 from glognn.experiments.reports import read_report
+
+_NAMED = 3
+"""Records that cannot be read, of which a warning says why."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,14 @@ class RunGroup:
 
 
 def find_groups(root: Path) -> list[RunGroup]:
-    """Every finished run below a folder; records that cannot be read are passed over."""
+    """Every finished run below a folder; a warning names the records that cannot be read."""
     groups: dict[str, RunGroup] = {}
+    unread: list[InputError] = []
     for path in sorted(root.rglob(REPORT)):
         try:
             report = read_report(path.parent)
-        except InputError:
+        except InputError as error:
+            unread.append(error)
             continue
         if report["kind"] != "run":
             continue
@@ -81,6 +87,9 @@ def find_groups(root: Path) -> list[RunGroup]:
         )
         group.folders.append(path.parent)
         group.reports.append(report)
+    if unread:
+        shown = " ".join(map(str, unread[:_NAMED])) + (" ..." if len(unread) > _NAMED else "")
+        warnings.warn(f"{len(unread):,} of the records below '{root}' are left out: {shown}", DataWarning, stacklevel=2)
     return sorted(groups.values(), key=lambda group: (group.dataset, group.model, group.key))
 
 

@@ -1,4 +1,4 @@
-"""How freed memory goes back to the system, so that a process holds what its tensors take and not much more."""
+"""How freed memory goes back to the system, where memory is tight: a process then holds what its tensors take."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _M_MMAP_THRESHOLD = -3
 def give_back_large_blocks() -> bool:
     """From now on in this process; false where the C library is not GNU's.
 
-    By itself it keeps freed blocks of up to 32 MiB, into which aligned ones of the same size, as torch's are, do not
-    fit again: a GCN of width 512 on 12,000 nodes held 880 to 1,040 MB in place of 600, more with every epoch.
+    By itself it keeps freed blocks, of up to 32 MiB, for later: a GCN of width 512 on 12,000 nodes held 880 to 1,040 MB
+    in place of 600. Taking them anew costs time, up to half of an epoch's, so it is done only where there is need.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from glognn.errors import InputError
-from glognn.records import NUMBER, Form, misfit
+from glognn.records import NUMBER, Form, misfit, refuse_huge
 from glognn.storage import write_atomically
 from glognn.training.preflight import ran_out
 
@@ -99,7 +99,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 def _values(file: Any) -> tuple[dict[str, Any], Any]:
     """The values of an open file, and their sha256 with the tensors."""
-    values = json.loads((file.metadata() or {}).get(_VALUES, "{}"))
+    values = refuse_huge(json.loads((file.metadata() or {}).get(_VALUES, "{}")))
     if not isinstance(values, dict):
         raise ValueError(f"its values are {values!r:.60}")
     return values, values.pop(_SHA256, None)

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from glognn.errors import InputError, TrainingError
-from glognn.records import NUMBER, misfit
+from glognn.records import NUMBER, Form, misfit
 from glognn.training.config import TrainingConfig
 from glognn.training.stopping import exceeds_recent_mean, out_of_patience
 
 _LARGE_LOSS = 1e4
 """Without a step, where chance has the logarithm of the number of classes: scores of such a size overflow soon."""
+_BEST: Form = {"epoch": int, "train": NUMBER, "val": NUMBER, "test": (*NUMBER, type(None)), "val_loss": NUMBER}
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Scores:
 class TrainingResult:
     """What a training came to. The model itself is left with the weights of the ``selected`` epoch.
 
-    ``engine`` is what computed it (``eager``, ``stacked``, ``captured`` or ``native``), ``engine_reason`` why no faster
-    one did, ``member`` its place among those it was trained with, and ``warnings`` what its user was told.
+    ``engine`` is what computed it (``eager``, ``stacked``, ``captured``, ``native`` or ``boosted``), ``engine_reason``
+    why no faster one did, ``member`` its place among those it was trained with, ``warnings`` what its user was told.
     """
 
     best: Scores
@@ -157,12 +158,17 @@ class History:
         return {"curve": self.curve, "best": asdict(self.best), "seconds": self.seconds}
 
     def restore(self, values: dict[str, Any]) -> None:
+        """Take over what :meth:`values` gave; an ``InputError`` where it is something else."""
         metric = self.config.metric
         names = ("epoch", "train_loss", "val_loss", f"train_{metric}", f"val_{metric}", "seconds")
-        if wrong := misfit(values["curve"], [dict.fromkeys(names, NUMBER)], "curve"):
+        if wrong := misfit(values, {"curve": [dict.fromkeys(names, NUMBER)], "best": _BEST, "seconds": NUMBER}):
             raise InputError(wrong)
-        self.curve = values["curve"]
-        self._val_losses = [row["val_loss"] for row in self.curve]
+        self.curve = [{name: row[name] for name in names} for row in values["curve"]]
         self.best = Scores(**values["best"])
+        if [row["epoch"] for row in self.curve] != list(range(1, self.epoch + 1)):
+            raise InputError("curve must have one row for each epoch")
+        if not 1 <= self.best.epoch <= self.epoch:
+            raise InputError(f"best.epoch must be in the range [1, {self.epoch}], not {self.best.epoch}")
+        self._val_losses = [row["val_loss"] for row in self.curve]
         self.seconds = values["seconds"]
         self.saved = self.epoch

@@ -39,6 +39,8 @@ _MATTERING = ("hidden_channels", "num_layers", "num_rounds", "num_hops", "heads"
 """Settings that decide how much is needed, where a model has them."""
 MARGIN = 0.1
 """Share of what the process will hold that must stay free: so exact is what is predicted (benchmarks/resident.py)."""
+ROOMY = 3
+"""Where so many times what is needed is free, the allocator may keep what it likes, which is faster."""
 LIBRARY_BYTES = 20 * 2**20
 """What the first training brings with it, measured: code of libraries that is read, and their own memory."""
 THREAD_BYTES = 2**18
@@ -190,6 +192,8 @@ def check_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, mem
     for what, size, place in (("preparing the graph", need.preparation, "cpu"), ("training", whole, device.type)):
         free = free_memory(device if place == device.type else None)
         margin = _margin(size, place)
+        if place == "cpu" and free is not None and ROOMY * (size + margin) > free:
+            give_back_large_blocks()
         if free is not None and size + margin > free:
             hopeless = what != "training" or need.inputs > free
             raise TooLargeError(
@@ -234,7 +238,6 @@ def members_within(budget: int, model: ModelConfig, graph: Graph, training: Trai
 @contextmanager
 def within_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> Iterator[None]:
     """Train within: refused before it begins where it cannot fit, explained where memory runs out."""
-    give_back_large_blocks()
     check_memory(model, graph, training, members)
     try:
         yield

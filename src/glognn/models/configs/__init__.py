@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glognn.errors import InputError
-from glognn.models.configs import glognn, handwritten, pyg
+from glognn.models.configs import glognn, handwritten, pyg, trees
 from glognn.models.configs.base import ModelConfig
 from glognn.models.configs.glognn import GloGNN2Config, GloGNNConfig, GloGNNPlusPlusConfig
 from glognn.settings import suggest
@@ -29,6 +29,7 @@ MODELS: dict[str, type[ModelConfig]] = {
         pyg.MixHopConfig,
         pyg.GATConfig,
         pyg.GCNConfig,
+        trees.TreesConfig,
         handwritten.MLPConfig,
     )
 }

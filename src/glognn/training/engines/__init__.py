@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from glognn.errors import InputError
 from glognn.training.engines.base import Engine, Members
+from glognn.training.engines.boosted import BoostedEngine
 from glognn.training.engines.captured import CapturedEngine
 from glognn.training.engines.eager import EagerEngine
 from glognn.training.engines.native import NativeEngine
@@ -13,6 +14,7 @@ from glognn.training.engines.stacked import StackedEngine
 
 __all__ = [
     "ENGINES",
+    "BoostedEngine",
     "CapturedEngine",
     "Choice",
     "EagerEngine",
@@ -23,8 +25,8 @@ __all__ = [
     "choose",
 ]
 
-ENGINES: tuple[type[Engine], ...] = (NativeEngine, CapturedEngine, EagerEngine, StackedEngine)
-"""The fastest first."""
+ENGINES: tuple[type[Engine], ...] = (NativeEngine, CapturedEngine, EagerEngine, StackedEngine, BoostedEngine)
+"""The fastest first; the last takes what needs no gradients."""
 
 
 @dataclass(frozen=True)

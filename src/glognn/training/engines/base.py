@@ -11,7 +11,7 @@ from torch import Tensor
 
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
-from glognn.models.base import NodeModel
+from glognn.models.base import BoostedModel, NodeModel
 from glognn.training.config import TrainingConfig
 
 
@@ -46,6 +46,12 @@ class Members:
             [self.configs[place] for place in places],
             [self.splits[place] for place in places],
         )
+
+
+def without_gradients(members: Members) -> str:
+    """Why engines that take gradients refuse these members, as words after "because"; empty where they need not."""
+    model = members.models[0]
+    return f"{model.config.title} is fitted on the CPU, without gradients" if isinstance(model, BoostedModel) else ""
 
 
 class Engine(ABC):

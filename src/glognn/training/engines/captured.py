@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from glognn.models.base import FollowsEpochs
-from glognn.training.engines.base import Members
+from glognn.training.engines.base import Members, without_gradients
 from glognn.training.engines.stacked import StackedEngine
 from glognn.training.preflight import BATCH_BYTES, members_within
 
@@ -42,6 +42,8 @@ class CapturedEngine(StackedEngine):
         model, config = members.models[0], members.configs[0]
         if members.graph.y.device.type != "cuda":
             return "it needs a GPU"
+        if refusal := without_gradients(members):
+            return refusal
         if isinstance(model, FollowsEpochs):
             return f"{model.config.title} changes with the epochs"
         if config.metric != "accuracy":

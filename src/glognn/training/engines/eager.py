@@ -13,7 +13,7 @@ from torch import Tensor
 from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
-from glognn.training.engines.base import Engine, Members, refuse_misfit
+from glognn.training.engines.base import Engine, Members, refuse_misfit, without_gradients
 from glognn.training.evaluation import class_weights
 
 
@@ -89,7 +89,7 @@ class EagerEngine(Engine):
 
     @classmethod
     def refusal(cls, members: Members) -> str:
-        return "" if len(members.models) == 1 else "it trains one model at a time"
+        return without_gradients(members) or ("" if len(members.models) == 1 else "it trains one model at a time")
 
     def begin_epoch(self, epoch: int) -> None:
         if isinstance(self.model, FollowsEpochs):

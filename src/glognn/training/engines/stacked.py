@@ -16,7 +16,7 @@ from torch.func import functional_call, vmap
 
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
-from glognn.training.engines.base import Engine, Members, refuse_misfit
+from glognn.training.engines.base import Engine, Members, refuse_misfit, without_gradients
 from glognn.training.evaluation import Evaluation
 from glognn.training.optimiser import MemberAdam
 
@@ -72,7 +72,7 @@ class StackedEngine(Engine):
 
     @classmethod
     def refusal(cls, members: Members) -> str:
-        return ""
+        return without_gradients(members)
 
     def __len__(self) -> int:
         return self._zeros.numel()
