@@ -177,7 +177,7 @@ def test_a_run_of_the_command_line_is_loaded(tmp_path: Path) -> None:
         ({"time_limit": -1}, "time limit must be a positive number of seconds. Got -1"),
         ({"quality": "perfect"}, "quality must be one of fast, good, best. Got 'perfect'"),
         ({"folds": 1}, "Folds must be at least 2"),
-        ({"model": "gcn"}, r"must be one of 'glognn\+\+', 'glognn', 'auto'. Got 'gcn'"),
+        ({"model": "gcn"}, r"must be one of 'glognn\+\+', 'glognn', 'trees', 'auto'. Got 'gcn'"),
     ],
 )
 def test_errors_say_what_is_wrong(settings: dict[str, Any], message: str) -> None:
