@@ -20,6 +20,7 @@ from glognn.data.npz import write_npz
 from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
 from glognn.data.tables import read_table, write_table
 from glognn.errors import GloGNNError
+from glognn.experiments.auto import auto
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import resolve
 from glognn.experiments.folder import find_runs, load_model
@@ -104,6 +105,12 @@ def _classifier(path: Path) -> None:
     GloGNNClassifier.load(path.parent).predict_proba()
 
 
+def _board(path: Path) -> None:
+    _command("leaderboard", str(path.parent), "--format", "csv")
+    _command("leaderboard", str(path.parent))
+    _predicted(path)
+
+
 def _ids(path: Path) -> None:
     _command("predict", str(path.parent / "run"), "--ids", str(path), "-o", str(path.with_name("found.csv")))
 
@@ -156,6 +163,9 @@ TARGETS: dict[str, Target] = {
     "classifier": Target("classifier/estimator.json", damage.json_text, _classifier),
     "classifier's model": Target("classifier/model-*.safetensors", damage.safetensors, _classifier),
     "classifier's graph": Target("classifier/graph-*.npz", damage.npz, _classifier),
+    "ensemble": Target("auto/ensemble.json", damage.json_text, _board),
+    "what auto was asked": Target("auto/auto.toml", damage.toml_text, _classifier),
+    "classifier of an ensemble": Target("several/estimator.json", damage.json_text, _classifier),
     "study": Target("study/study.json", damage.json_text, _study, writes=True),
     "journal": Target("study/study.journal", damage.journal, _study, writes=True),
 }
@@ -204,6 +214,10 @@ def _make_files(folder: Path) -> None:
     tune("pairs", "mlp", out=folder / "study", **STUDY)
     classifier = GloGNNClassifier(hidden_channels=4, epochs=2).fit(data)
     classifier.save(folder / "classifier")
+    members = "".join(f'[[member]]\nname = "{name}"\nmodel = "{name}"\n' for name in ("mlp", "gcn"))
+    (folder / "portfolio.toml").write_text(members)
+    auto(graph, portfolio=folder / "portfolio.toml", out=folder / "auto", **QUICK)
+    GloGNNClassifier.load(folder / "auto").save(folder / "several")
     both = folder / "both/mlp"
     [(_, config)] = find_runs(both)
     (both / "split-1/DONE").unlink()
@@ -220,9 +234,10 @@ def _forget_files(folder: Path) -> None:
     for path in folder.rglob(DONE):
         if path.parent.name != "sealed":
             path.write_text("")
-    record = json.loads((folder / "classifier" / CLASSIFIER).read_text())
-    del record[MANIFEST]
-    (folder / "classifier" / CLASSIFIER).write_text(json.dumps(record))
+    for name in ("classifier", "several"):
+        record = json.loads((folder / name / CLASSIFIER).read_text())
+        del record[MANIFEST]
+        (folder / name / CLASSIFIER).write_text(json.dumps(record))
 
 
 class Fuzzer:

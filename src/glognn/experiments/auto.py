@@ -125,7 +125,10 @@ class Asked:
         if wrong := misfit(content, _ASKED):
             raise InputError(f"'{path}' is damaged: {wrong}.")
         members = read_members(content, f"'{path}'")
-        check_given(members, content["settings"])
+        try:
+            check_given(members, content["settings"])
+        except InputError as error:
+            raise InputError(f"'{path}' is damaged: {error}") from None
         dataset = content["dataset"]
         if dataset.endswith(".npz") and (folder / dataset).is_file():
             dataset = str((folder / dataset).resolve())

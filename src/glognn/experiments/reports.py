@@ -80,6 +80,7 @@ _MEMBER: Form = {
     "weight": NUMBER,
     "stopped_by": [str],
 }
+_SPREAD: Form = {"mean": NUMBER, "std": (*NUMBER, _UNKNOWN)}
 _OF_SPLIT: Form = {
     "weights": dict,
     "temperature": NUMBER,
@@ -95,7 +96,7 @@ _ENSEMBLE: Form = {
     "folds": bool,
     "members": [_MEMBER],
     "splits": dict,
-    "val": {"mean": NUMBER, "std": (*NUMBER, _UNKNOWN)},
+    "val": _SPREAD,
     "test": (dict, _UNKNOWN),
     "best_single": {"name": str, "val": dict, "test": (dict, _UNKNOWN)},
     "description": str,
@@ -120,6 +121,9 @@ def read_ensemble(folder: Path) -> Report:
         raise InputError(f"'{folder}' has no trained member yet: there is no {ENSEMBLE}.") from None
     names = {member["name"] for member in record["members"]}
     wrong = misfit(record["splits"], dict.fromkeys(record["splits"], _OF_SPLIT), "splits")
+    for scored in (record, *record["members"]):
+        known = [name for name in ("val", "test") if scored[name] is not None]
+        wrong = wrong or misfit(scored, dict.fromkeys(known, _SPREAD), scored.get("name", "it"))
     for split, each in record["splits"].items() if not wrong else ():
         wrong = wrong or misfit(each["weights"], dict.fromkeys(each["weights"], NUMBER), f"splits.{split}.weights")
         if not split.isdecimal() or not each["weights"] or not set(each["weights"]) <= names:

@@ -24,7 +24,7 @@ from glognn.experiments.ensemble import apply
 from glognn.experiments.layout import AUTO, CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.predictions import Predictions
-from glognn.experiments.reports import Report, read_ensemble
+from glognn.experiments.reports import Report, damaged, read_ensemble
 from glognn.experiments.saved import Probabilities, SavedModel, class_array, open_run
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
@@ -95,7 +95,10 @@ class SavedEnsemble:
     def class_array(self) -> Array:
         """The classes of the type that they had; of a run on a graph file, their numbers."""
         if self.fitted is not None:
-            return class_array(self.folder.parent, self.fitted)
+            found = class_array(self.folder.parent, self.fitted)
+            if len(found) != len(self.record["classes"]):
+                raise damaged(self.folder.parent, f"it must name {len(self.record['classes'])} classes")
+            return found
         classes = self._first.classes
         return np.arange(len(self.record["classes"])) if classes is None else classes.array()
 
@@ -210,6 +213,10 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     found, why = record["splits"][str(chosen)], []
     weights = {name: weight for name, weight in found["weights"].items() if weight > 0}
     temperature, threshold = found["temperature"], found["threshold"]
+    if not weights or not temperature > 0:
+        raise InputError(
+            f"'{folder / ENSEMBLE}' is damaged: weights and temperature of split {chosen} must be positive."
+        )
     if models:
         name = _best(folder, record, models)
         weights, temperature, threshold = {name: 1.0}, 1.0, None
