@@ -152,9 +152,10 @@ def auto(
     With given splits every split has an ensemble of its own, weighted on its validation nodes. Without, all labels are
     used: each fold is predicted by models trained on the others, and the ensemble is weighted on these predictions.
 
-    The time limit counts from when the graph is loaded. A member under way when it ends keeps its best weights so far;
-    one is not started when the time left is less than a quarter of what those before it took on average. Interrupted by
-    Ctrl-C, it ends with the members that are finished; before the first one is, the interruption goes on.
+    The time limit counts from when the graph is loaded. A member is stopped, with its best weights so far, at the limit
+    or when it has used twice its equal share of the time left (the first: 20 s, or a fifteenth of the limit if that is
+    more); one is not started when the time left is less than a quarter of what those before it took on average.
+    Interrupted by Ctrl-C, it ends with the members that are finished; before the first, the interruption goes on.
 
     Args:
         data: A PyTorch Geometric ``Data``, a dataset by name or a graph file; by default ``pairs``.

@@ -44,6 +44,10 @@ from glognn.training.preflight import ran_out
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
 """A member is started while the time left is at least this share of what those before it took on average."""
+FIRST_SECONDS, FIRST_SHARE, FAIR = 20.0, 1 / 15, 2.0
+"""The first member is stopped after so many seconds, or so large a share of the limit if that is more, so that there is
+an answer soon; each of the others after so many times its equal share of the time left, so that others are reached.
+"""
 _DECIDING = ("balanced_accuracy", "macro_f1")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
 
@@ -124,7 +128,7 @@ class Contest:
                         if (entry := self.members[late.member.name])["state"] == NOT_REACHED:
                             entry["reason"] = ended
                     break
-                entry = self._train(each, self.started + limit)
+                entry = self._train(each, self._deadline(limit, len(self.entrants) - place))
                 self.members[each.member.name] = entry
                 if self._done():
                     record = self._write("")
@@ -152,6 +156,13 @@ class Contest:
         taken = [entry["seconds_to_fit"] for entry in self.members.values() if entry["state"] == DONE_STATE]
         left = limit - (time.perf_counter() - self.started)
         return bool(taken) and left < WORTH_STARTING * statistics.fmean(taken)
+
+    def _deadline(self, limit: float, members: int) -> float:
+        """When to stop the first of so many members that are left."""
+        now, end = time.perf_counter(), self.started + limit
+        if not self._done():
+            return min(end, now + max(FIRST_SECONDS, FIRST_SHARE * limit))
+        return min(end, now + FAIR * (end - now) / members)
 
     def _train(self, entrant: Entrant, deadline: float) -> Report:
         """Train a member on all splits, or go on with it; what became of it."""
