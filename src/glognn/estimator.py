@@ -39,7 +39,7 @@ from glognn.experiments.saved_ensemble import SavedEnsemble, open_ensemble
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
-from glognn.report.card import ensemble_card, model_card
+from glognn.report.card import CARD, ensemble_card, model_card
 from glognn.storage import locked, write_json, write_text
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES
@@ -48,7 +48,6 @@ from glognn.training.new_nodes import KnownNodes
 from glognn.training.predict import predict
 from glognn.training.threshold import check_threshold, choose_threshold
 
-CARD = "README.md"
 MODELS = ("glognn++", "glognn", "trees")
 FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "unlabelled", "homophily", "fingerprint")
 

@@ -32,6 +32,10 @@ def test_tables_without_a_model_train_a_portfolio(run: Run, tmp_path: Path) -> N
     table = out[out.index("member ") :].splitlines()
     assert {line.split()[0] for line in table[1:4]} == {"ensemble", "mlp", "gcn"}
     assert out.rstrip().endswith("Run folder: run")
+    card = (tmp_path / "run/README.md").read_text()
+    assert "| gcn | gcn | " in card
+    assert record["description"] in card
+    assert (tmp_path / "run/leaderboard.png").stat().st_size > 5000
     code, out, _ = run("runs", "run")
     assert code == 0
     assert "gcn" in out

@@ -158,9 +158,11 @@ def command(
 
 
 def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
-    """Train a portfolio, and show what became of its members."""
+    """Train a portfolio, show what became of its members, and write the card and the picture of it."""
     from glognn.cli.progress import Display
-    from glognn.report.leaderboard import BEST, STAR, leaderboard_table
+    from glognn.report.card import CARD, ensemble_card
+    from glognn.report.leaderboard import BEST, STAR, leaderboard_table, plot_leaderboard
+    from glognn.storage import write_text
 
     with Display(console, quiet=quiet) as display:
         try:
@@ -171,6 +173,8 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
             raise
     console.print()
     console.print(leaderboard_table(done.leaderboard))
+    write_text(done.folder / CARD, ensemble_card(done.record))
+    plot_leaderboard(done.leaderboard, done.record["metric"], done.folder / "leaderboard.png")
     console.out(f"\n{STAR} {BEST} on validation; {done.record['metric']}; splits: {done.record['splits_origin']}")
     left = [each for each in done.record["members"] if each["state"] == "not reached"]
     if left:

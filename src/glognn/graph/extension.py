@@ -54,9 +54,10 @@ class Extension:
             raise InputError(f"New nodes must {which[0]} features, as the training graph does. Got {which[1]} instead.")
         if config.feature_normalization == "standard" and like is None and known.x is not None:
             raise InputError("New nodes of a graph with standardised features need the Data it was prepared from.")
+        if isinstance(new.x, Tensor) and new.x.dim() == 2 and new.x.shape[1] != known.num_features:
+            found = new.x.shape[1]
+            raise InputError(f"x must have {known.num_features} features for each new node. Got {found} instead.")
         x = prepare_features(new.x, count, config.feature_normalization, known.adjacency.matrix.dtype, like)
-        if x is not None and x.shape[1] != known.num_features:
-            raise InputError(f"x must have {known.num_features} features for each new node. Got {x.shape[1]} instead.")
         edges = torch.empty(2, 0, dtype=torch.int64) if new.edge_index is None else new.edge_index
         weights = getattr(new, "edge_weight", None)
         check_edges(edges, weights, num_known + count)

@@ -1,4 +1,4 @@
-"""The model card of a saved classifier, of one model or of an ensemble, in Markdown, from its record."""
+"""The model card of a saved classifier, and of an automatic run, in Markdown, from its record."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from glognn.experiments.leaderboard import standings
+
+CARD = "README.md"
+"""Its file in the folder."""
 
 
 def model_card(record: Mapping[str, Any]) -> str:
