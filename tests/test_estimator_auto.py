@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 
 import glognn
 from glognn import GloGNNClassifier, InputError
+from glognn.data.npz import write_npz
 from glognn.experiments import portfolio as room
 from glognn.experiments.auto import auto
 from tests.conftest import make_data
@@ -157,14 +158,18 @@ def test_what_is_damaged_is_refused(tmp_path: Path) -> None:
         GloGNNClassifier.load(tmp_path / "saved")
 
 
-def test_a_run_of_the_command_line_is_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dataset", ["pairs", "graph.npz"])
+def test_a_run_of_the_command_line_is_loaded(dataset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its settings; what is saved of it holds the graph, wherever that came from."""
+    monkeypatch.chdir(tmp_path)
+    write_npz(make_data(num_splits=3), tmp_path / "graph.npz")
     settings = {name: value for name, value in SETTINGS.items() if name not in ("time_limit", "folds")}
-    auto("pairs", out=tmp_path / "run", splits="0,2", time_limit=60, seed=5, **settings)
+    auto(dataset, out=tmp_path / "run", splits="0,2", time_limit=60, seed=5, **settings)
     loaded = GloGNNClassifier.load(tmp_path / "run", split=2)
     assert (loaded.model, loaded.time_limit, loaded.epochs, loaded.random_state, loaded.split) == ("auto", 60, 4, 5, 2)
     assert loaded.scores_["test"] is not None
     loaded.save(tmp_path / "saved")
+    (tmp_path / "graph.npz").unlink()
     again = GloGNNClassifier.load(tmp_path / "saved")
     np.testing.assert_array_equal(again.predict_proba(), loaded.predict_proba())
     with pytest.raises(InputError, match="holds a run of glognn train: save the classifier in another folder"):

@@ -253,6 +253,30 @@ def test_a_time_limit_stops_the_member_under_way_and_starts_no_other(portfolio: 
     assert again.record["ended"] == "all members are done"
 
 
+def test_a_member_has_at_most_twice_its_share_of_the_time_left_and_the_first_less(
+    portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock that goes on by 10 s with each epoch."""
+    clock = {"now": 0.0}
+
+    class Tick(Progress):
+        def on_epoch_end(self, metrics: dict[str, float]) -> None:
+            clock["now"] += 10.0
+
+    monkeypatch.setattr(room.time, "perf_counter", lambda: clock["now"])
+    options = QUICK | {"epochs": 30, "early_stopping": "none"}
+    record = auto(
+        unsplit(), portfolio=portfolio, folds=2, time_limit=200, out=tmp_path / "run", progress=Tick(), **options
+    ).record
+    epochs = [
+        read_report(tmp_path / "run" / MEMBERS / name / "split-0")["scores"]["last"]["epoch"]
+        for name in NAMES
+        if record["members"][NAMES.index(name)]["state"] == "done"
+    ]
+    assert epochs == [3, 18]  # told of an epoch after it is asked whether to stop
+    assert record["members"][2]["state"] == "not reached"
+
+
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("at", range(3))
 def test_a_kill_at_any_member_and_going_on_give_the_same_ensemble(

@@ -131,7 +131,7 @@ def test_what_is_no_leaderboard(folder: Path) -> None:
         (record(val={"mean": "x", "std": None}), "val.mean must be int or float"),
         (record(members=unknown), r"members\[0\].seconds_to_fit must be"),
         (record(splits={"0": {"weights": {}}}), "splits.0.temperature is missing"),
-        (record(members=[]), "splits must give weights to its members"),
+        (record(members=[]), "splits must give weights to members that are done"),
     ):
         (folder / "ensemble.json").write_text(json.dumps(damage))
         with pytest.raises(InputError, match=message):

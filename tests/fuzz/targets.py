@@ -26,7 +26,9 @@ from glognn.experiments.config import resolve
 from glognn.experiments.folder import find_runs, load_model
 from glognn.experiments.integrity import MANIFEST
 from glognn.experiments.layout import CLASSIFIER, DONE
+from glognn.experiments.leaderboard import leaderboard
 from glognn.experiments.plan import Job
+from glognn.experiments.portfolio import read_portfolio
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_report
 from glognn.experiments.run import load_graph
@@ -105,12 +107,6 @@ def _classifier(path: Path) -> None:
     GloGNNClassifier.load(path.parent).predict_proba()
 
 
-def _board(path: Path) -> None:
-    _command("leaderboard", str(path.parent), "--format", "csv")
-    _command("leaderboard", str(path.parent))
-    _predicted(path)
-
-
 def _ids(path: Path) -> None:
     _command("predict", str(path.parent / "run"), "--ids", str(path), "-o", str(path.with_name("found.csv")))
 
@@ -126,6 +122,15 @@ def _new(path: Path) -> None:
 
 def _resume(path: Path) -> None:
     train_models(resume=path.parents[1])
+
+
+def _leaderboard(path: Path) -> None:
+    leaderboard(path.parent)
+    open_saved(path.parent).predict()
+
+
+def _resume_auto(path: Path) -> None:
+    auto(resume=next(place for place in path.parents if (place / "auto.toml").exists()))
 
 
 def _study(path: Path) -> None:
@@ -163,8 +168,12 @@ TARGETS: dict[str, Target] = {
     "classifier": Target("classifier/estimator.json", damage.json_text, _classifier),
     "classifier's model": Target("classifier/model-*.safetensors", damage.safetensors, _classifier),
     "classifier's graph": Target("classifier/graph-*.npz", damage.npz, _classifier),
-    "ensemble": Target("auto/ensemble.json", damage.json_text, _board),
-    "what auto was asked": Target("auto/auto.toml", damage.toml_text, _classifier),
+    "portfolio": Target("portfolio.toml", damage.toml_text, lambda path: read_portfolio(path)),
+    "auto": Target("auto/auto.toml", damage.toml_text, _resume_auto, writes=True),
+    "ensemble": Target("auto/ensemble.json", damage.json_text, _leaderboard),
+    "ensemble gone on with": Target("auto/ensemble.json", damage.json_text, _resume_auto, writes=True),
+    "probabilities": Target("auto/members/mlp/split-0/probabilities.npy", damage.any_bytes, _resume_auto, writes=True),
+    "auto loaded": Target("auto/auto.toml", damage.toml_text, _classifier),
     "classifier of an ensemble": Target("several/estimator.json", damage.json_text, _classifier),
     "study": Target("study/study.json", damage.json_text, _study, writes=True),
     "journal": Target("study/study.journal", damage.journal, _study, writes=True),
@@ -211,12 +220,12 @@ def _make_files(folder: Path) -> None:
     train_models(graph, ["mlp", "gcn"], out=folder / "both", **QUICK)
     with contextlib.suppress(KeyboardInterrupt):
         train_models(graph, "mlp", splits="0", out=folder / "begun", progress=_Interrupted(), **(QUICK | {"epochs": 3}))
+    members = [f'[[member]]\nname = "{name}"\nmodel = "{name}"\ndropout = 0.3\n' for name in ("mlp", "gcn")]
+    (folder / "portfolio.toml").write_text("".join(members))
+    auto(graph, splits="0", portfolio=folder / "portfolio.toml", out=folder / "auto", **QUICK)
     tune("pairs", "mlp", out=folder / "study", **STUDY)
     classifier = GloGNNClassifier(hidden_channels=4, epochs=2).fit(data)
     classifier.save(folder / "classifier")
-    members = "".join(f'[[member]]\nname = "{name}"\nmodel = "{name}"\n' for name in ("mlp", "gcn"))
-    (folder / "portfolio.toml").write_text(members)
-    auto(graph, portfolio=folder / "portfolio.toml", out=folder / "auto", **QUICK)
     GloGNNClassifier.load(folder / "auto").save(folder / "several")
     both = folder / "both/mlp"
     [(_, config)] = find_runs(both)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from glognn.data.layout import GRAPH, TABLES
 from glognn.data.sources import find_source, load_source
-from glognn.errors import InputError
+from glognn.errors import InputError, about
 from glognn.experiments.config import DEFAULT_DATASET
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.integrity import measure_tables, seal
@@ -124,15 +124,21 @@ class Asked:
         check_version(path, content, AUTO_VERSION)
         if wrong := misfit(content, _ASKED):
             raise InputError(f"'{path}' is damaged: {wrong}.")
-        members = read_members(content, f"'{path}'")
-        try:
-            check_given(members, content["settings"])
-        except InputError as error:
-            raise InputError(f"'{path}' is damaged: {error}") from None
         dataset = content["dataset"]
         if dataset.endswith(".npz") and (folder / dataset).is_file():
             dataset = str((folder / dataset).resolve())
+        with about(f"'{path}'"):
+            check_time(content["time_limit"])
+            members = read_members(content, f"'{path}'")
+            check_given(members, content["settings"])
+            for member in members:
+                member.resolve(content["settings"], dataset, content["splits"])
         return cls(dataset, **{name: content[name] for name in _ASKED if name != "dataset"}, members=members)
+
+
+def check_time(limit: float) -> None:
+    if not (limit > 0 and math.isfinite(limit)):
+        raise InputError(f"The time limit must be a positive number of seconds. Got {limit} instead.")
 
 
 def auto(
@@ -155,9 +161,10 @@ def auto(
     With given splits every split has an ensemble of its own, weighted on its validation nodes. Without, all labels are
     used: each fold is predicted by models trained on the others, and the ensemble is weighted on these predictions.
 
-    The time limit counts from when the graph is loaded. A member under way when it ends keeps its best weights so far;
-    one is not started when the time left is less than a quarter of what those before it took on average. Interrupted by
-    Ctrl-C, it ends with the members that are finished; before the first one is, the interruption goes on.
+    The time limit counts from when the graph is loaded. A member is stopped, with its best weights so far, at the limit
+    or when it has used twice its equal share of the time left (the first: 20 s, or a fifteenth of the limit if that is
+    more); one is not started when the time left is less than a quarter of what those before it took on average.
+    Interrupted by Ctrl-C, it ends with the members that are finished; before the first, the interruption goes on.
 
     Args:
         data: A PyTorch Geometric ``Data``, a dataset by name or a graph file; by default ``pairs``.
@@ -174,8 +181,8 @@ def auto(
         settings: Settings of graph, training or models, for all members that have them.
     """
     progress = progress or Progress()
-    if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
-        raise InputError(f"The time limit must be a positive number of seconds. Got {time_limit} instead.")
+    if time_limit is not None:
+        check_time(time_limit)
     from glognn.experiments.folder import held, held_for_new_runs, new_folder
 
     if resume is not None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from glognn.errors import GloGNNError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
+from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
 from glognn.experiments.advice import GraphFacts, describe
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
@@ -44,6 +44,10 @@ from glognn.training.preflight import ran_out
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
 """A member is started while the time left is at least this share of what those before it took on average."""
+FIRST_SECONDS, FIRST_SHARE, FAIR = 20.0, 1 / 15, 2.0
+"""The first member is stopped after so many seconds, or so large a share of the limit if that is more, so that there is
+an answer soon; each of the others after so many times its equal share of the time left, so that others are reached.
+"""
 _DECIDING = ("balanced_accuracy", "macro_f1")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
 
@@ -103,12 +107,23 @@ class Contest:
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
         if (folder / ENSEMBLE).is_file():
-            record = read_ensemble(folder)
-            self.before = record["seconds"]
-            self.members |= {
-                each["name"]: each for each in record["members"] if each["state"] not in (NOT_REACHED, None)
-            }
+            self._go_on(read_ensemble(folder))
         self.started = time.perf_counter()
+
+    def _go_on(self, record: Report) -> None:
+        """Take over what became of members before; one whose predictions are not there is looked at again."""
+        found = self.loaded.facts["fingerprint"]
+        if record["fingerprint"] != found:
+            raise InputError(
+                f"'{self.folder}' was begun on a graph with the fingerprint {record['fingerprint'][:12]}. Got "
+                f"{found[:12]} instead: put the graph back, or start again in a new folder."
+            )
+        self.before = record["seconds"]
+        for entry in record["members"]:
+            name, done = entry["name"], entry["state"] == DONE_STATE
+            files = [self._path(name, split) for split in self.splits] if done else []
+            if name in self.members and entry["state"] != NOT_REACHED and all(path.is_file() for path in files):
+                self.members[name] = entry
 
     def run(self, limit: float) -> Report:
         """Train what is left within a limit of seconds; the record, as it lies in the folder then."""
@@ -124,7 +139,7 @@ class Contest:
                         if (entry := self.members[late.member.name])["state"] == NOT_REACHED:
                             entry["reason"] = ended
                     break
-                entry = self._train(each, self.started + limit)
+                entry = self._train(each, self._deadline(limit, len(self.entrants) - place))
                 self.members[each.member.name] = entry
                 if self._done():
                     record = self._write("")
@@ -152,6 +167,13 @@ class Contest:
         taken = [entry["seconds_to_fit"] for entry in self.members.values() if entry["state"] == DONE_STATE]
         left = limit - (time.perf_counter() - self.started)
         return bool(taken) and left < WORTH_STARTING * statistics.fmean(taken)
+
+    def _deadline(self, limit: float, members: int) -> float:
+        """When to stop the first of so many members that are left."""
+        now, end = time.perf_counter(), self.started + limit
+        if not self._done():
+            return min(end, now + max(FIRST_SECONDS, FIRST_SHARE * limit))
+        return min(end, now + FAIR * (end - now) / members)
 
     def _train(self, entrant: Entrant, deadline: float) -> Report:
         """Train a member on all splits, or go on with it; what became of it."""
@@ -202,9 +224,21 @@ class Contest:
 
     def _read(self, name: str, split: int, nodes: Integers) -> Floats:
         """What a member says of some nodes, in float64."""
-        path = self.folder / MEMBERS / name / f"split-{split}" / PROBABILITIES
-        found: Floats = np.load(path, mmap_mode="r")[nodes].astype(np.float64)
+        path, wanted = self._path(name, split), (len(self.y), len(self.names))
+        try:
+            said = np.load(path, mmap_mode="r")
+            if said.shape != wanted or said.dtype != np.float32:
+                raise ValueError(f"it must hold {wanted} numbers of 32 bits, not {said.shape} of type {said.dtype}")
+            found: Floats = said[nodes].astype(np.float64)
+            if not np.isfinite(found).all() or found.min(initial=0) < 0 or found.max(initial=1) > 1.001:
+                raise ValueError("it must hold probabilities")
+        except Exception as error:  # whatever the reader raises is about the file
+            reason = " ".join(str(error).split())
+            raise InputError(f"'{path}' is damaged: {reason}. Delete it: --resume makes it anew.") from None
         return found
+
+    def _path(self, name: str, split: int) -> Path:
+        return self.folder / MEMBERS / name / f"split-{split}" / PROBABILITIES
 
     def _write(self, ended: str) -> Report:
         record = self._ensemble(ended)

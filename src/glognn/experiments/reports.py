@@ -88,6 +88,7 @@ _OF_SPLIT: Form = {
     "val": NUMBER,
     "test": (*NUMBER, _UNKNOWN),
 }
+_STATES = ("done", "failed", "too large", "not reached")
 _ENSEMBLE: Form = {
     "metric": str,
     "classes": [(str, int, float, bool)],
@@ -98,7 +99,7 @@ _ENSEMBLE: Form = {
     "splits": dict,
     "val": _SPREAD,
     "test": (dict, _UNKNOWN),
-    "best_single": {"name": str, "val": dict, "test": (dict, _UNKNOWN)},
+    "best_single": {"name": str, "val": _SPREAD, "test": (dict, _UNKNOWN)},
     "description": str,
     "ended": str,
     "seconds": NUMBER,
@@ -119,18 +120,33 @@ def read_ensemble(folder: Path) -> Report:
         record: Report = read_record(path, _ENSEMBLE)
     except FileNotFoundError:
         raise InputError(f"'{folder}' has no trained member yet: there is no {ENSEMBLE}.") from None
-    names = {member["name"] for member in record["members"]}
-    wrong = misfit(record["splits"], dict.fromkeys(record["splits"], _OF_SPLIT), "splits")
-    for scored in (record, *record["members"]):
-        known = [name for name in ("val", "test") if scored[name] is not None]
-        wrong = wrong or misfit(scored, dict.fromkeys(known, _SPREAD), scored.get("name", "it"))
-    for split, each in record["splits"].items() if not wrong else ():
-        wrong = wrong or misfit(each["weights"], dict.fromkeys(each["weights"], NUMBER), f"splits.{split}.weights")
-        if not split.isdecimal() or not each["weights"] or not set(each["weights"]) <= names:
-            wrong = wrong or f"splits must give weights to its members, not {split!r:.20}: {each['weights']!r:.60}"
-    if wrong or not record["splits"] or any(Path(name).name != name for name in names):
-        raise InputError(f"'{path}' is damaged: {wrong or 'it must name splits, and members of its folder'}.")
+    if wrong := _contradiction(record):
+        raise InputError(f"'{path}' is damaged: {wrong}.")
     return record
+
+
+def _contradiction(record: Report) -> str:
+    """What a record of an ensemble says that cannot be, in words."""
+    members = {member["name"]: member for member in record["members"]}
+    for scores in (record, record["best_single"], *members.values()):
+        known = [name for name in ("val", "test") if scores[name] is not None]
+        if wrong := misfit(scores, dict.fromkeys(known, _SPREAD)):
+            return wrong
+    for name, member in members.items():
+        if member["state"] not in _STATES or Path(name).name != name:
+            return f"members must be named as folders, in a state of {', '.join(_STATES)}, not {name!r:.60}"
+        if member["state"] == "done" and None in (member["val"], member["seconds_to_fit"]):
+            return f"the member {name!r:.60} is done, without a score"
+    if wrong := misfit(record["splits"], dict.fromkeys(record["splits"], _OF_SPLIT), "splits"):
+        return wrong
+    for split, each in record["splits"].items():
+        weights = each["weights"]
+        if wrong := misfit(weights, dict.fromkeys(weights, NUMBER), f"splits.{split}.weights"):
+            return wrong
+        done = all(name in members and members[name]["state"] == "done" for name in weights)
+        if not split.isdecimal() or not weights or not done:
+            return f"splits must give weights to members that are done, not {split!r:.20}: {weights!r:.60}"
+    return "" if record["splits"] and members else "it must hold members, and weights for splits"
 
 
 def read_report(folder: Path) -> Report:

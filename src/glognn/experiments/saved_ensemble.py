@@ -20,8 +20,9 @@ from glognn.data.classes import Array, Classes
 from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.npz import write_npz
 from glognn.errors import DataWarning, GloGNNError, InputError
+from glognn.experiments.auto import Asked
 from glognn.experiments.ensemble import apply
-from glognn.experiments.layout import AUTO, CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
+from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report, damaged, read_ensemble
@@ -172,7 +173,7 @@ class SavedEnsemble:
     def copy(self, folder: Path) -> None:
         """Write what predictions need of it into another folder, with the graph, which may be moved anywhere."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (AUTO, ENSEMBLE, DONE):
+        for name in (ENSEMBLE, DONE):
             if (self.folder / name).is_file():
                 shutil.copyfile(self.folder / name, folder / name)
         data, graph = self.graph()
@@ -185,13 +186,15 @@ class SavedEnsemble:
                 for name, mask in graph.masks.items():
                     data[f"{name}_mask"] = mask
             write_npz(data, folder / GRAPH)
+        graph_file = str((folder / GRAPH).resolve())
+        replace(Asked.read(self.folder), dataset=graph_file).write(folder, self._first.config.training)
         for models in self.members.values():
             for model in models:
                 place = folder / model.folder.relative_to(self.folder)
                 place.mkdir(parents=True)
                 for name in (REPORT, CURVE, MODEL, DONE):
                     shutil.copyfile(model.folder / name, place / name)
-                moved = replace(model.config, dataset=str((folder / GRAPH).resolve()))
+                moved = replace(model.config, dataset=graph_file)
                 write_text(place / CONFIG, moved.to_toml(place))
 
 
