@@ -313,6 +313,7 @@ def test_a_threshold_of_the_run_decides(threshold: float, finished: Path, glognn
     shutil.copytree(finished / "run", tmp_path / "run")
     report = json.loads((tmp_path / "run/report.json").read_text()) | {"threshold": threshold}
     (tmp_path / "run/report.json").write_text(json.dumps(report))
+    (tmp_path / "run/DONE").write_text("")
     assert glognn("predict", "run", "--out", "all.csv")[0] == 0
     assert set(pd.read_csv("all.csv")["prediction"]) == {"yes" if threshold == 0 else "no"}
 
