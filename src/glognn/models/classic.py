@@ -6,8 +6,8 @@ NeurIPS 2024): residual layers with normalisation, as deep as one likes.
     class scores = H^(L) W',    or (H^(1) + ... + H^(L)) W'
 
 conv is a graph convolution (GCN+), a mean over neighbours (GraphSAGE+) or attention to them (GAT+); a node gathers
-from the nodes that point to it. Their settings for Minesweeper: 12 to 15 layers, width 64, batch normalisation, dropout
-0.2, learning rate 0.01 to 0.001.
+from the nodes that point to it. The weights of conv and R are drawn alike; the released code draws smaller ones for R,
+with which a node's own features count less at first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch_geometric.nn.dense.linear import Linear
 
 from glognn.graph.graph import Graph
 from glognn.graph.pattern import Pattern
@@ -52,7 +53,11 @@ class _Network(nn.Module):
         sizes = [first] + [width] * (depth - 1)
         self.lin_in = nn.Linear(in_channels, width, bias=False) if config.input_map else None
         self.convs = nn.ModuleList(convolution(size) for size in sizes)
-        self.residuals = nn.ModuleList(nn.Linear(size, width) for size in sizes if config.has_residuals)
+        self.residuals = nn.ModuleList(
+            Linear(size, width, weight_initializer="glorot", bias_initializer="zeros")
+            for size in sizes
+            if config.has_residuals
+        )
         self.norms = nn.ModuleList(NORMS[config.norm](width) for _ in sizes)
         self.lin_out = nn.Linear(width, out_channels)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from torch import Tensor, nn
+from torch_geometric.nn.dense.linear import Linear
 
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
@@ -20,10 +21,10 @@ from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
 
 
-class _Mean(nn.Linear):
+class _Mean(Linear):  # type: ignore[misc]
     """M H W."""
 
-    def forward(self, x: Matrix, mean: SparseMatrix) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Matrix, mean: SparseMatrix) -> Tensor:
         return spmm(mean, matmul(x, self.weight.T))
 
 
@@ -41,7 +42,8 @@ class SAGEPlus(Classic):
     config_class = SAGEPlusConfig
 
     def _convolution(self, in_channels: int) -> nn.Module:
-        return _Mean(in_channels, self.config.hidden_channels, bias=False)
+        mean: nn.Module = _Mean(in_channels, self.config.hidden_channels, bias=False, weight_initializer="glorot")
+        return mean
 
     def _edges(self, graph: Graph) -> SparseMatrix:
         return graph.adjacency.derived("incoming-mean", _incoming_mean, symmetric=False)

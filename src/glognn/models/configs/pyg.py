@@ -98,6 +98,8 @@ class ClassicConfig(ModelConfig):
     """Of :mod:`glognn.models.classic`."""
 
     varying = ("dropout",)
+    graph_settings: ClassVar[Mapping[str, Any]] = {"feature_normalization": "auto"}
+    training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "num_layers": one_of(1, 2, 3, 4, 6, 8, 12),
@@ -124,10 +126,15 @@ class ClassicConfig(ModelConfig):
         """Whether a node's own values have weights in every layer."""
         return True
 
+    @property
+    def _kept(self) -> int:
+        """Of each layer, n x hidden: the sum, what normalisation gives of it, dropout's factors and the result."""
+        return 3 if self.norm == "none" else 4
+
     def num_activations(self, sizes: Sizes) -> int:
-        """For each layer the sum, what normalisation gives, dropout's factors and the result."""
-        kept = (4 if self.norm != "none" else 3) * self.num_layers + 3
-        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+        """One n x hidden is passing; with a map of the features there are two more."""
+        kept = self._kept * self.num_layers + 1 + 2 * self.input_map + (self.sum_layers and self.num_layers > 1)
+        return sizes.nodes * (kept * self.hidden_channels + 3 * sizes.classes)
 
 
 class _ResidualConfig(ClassicConfig):
@@ -181,9 +188,11 @@ class GATPlusConfig(_ResidualConfig):
         _check_heads(self, self.hidden_channels, self.heads)
 
     def num_activations(self, sizes: Sizes) -> int:
-        """For each entry and head: score, weight, product; four of them passing."""
-        edges = (3 * self.num_layers + 4) * self.heads * sizes.looped
-        return super().num_activations(sizes) + edges + 2 * self.num_layers * sizes.nodes * self.hidden_channels
+        """Attention adds two or three n x hidden to a layer and, for each entry and head, score, weight and a byte."""
+        wide, edges = sizes.nodes * self.hidden_channels, self.heads * sizes.looped
+        passing = max(wide, 3.5 * edges - 2 * wide)
+        attention = self.num_layers * (2.3 * wide + 2.25 * edges) + passing
+        return super().num_activations(sizes) + int(attention)
 
     def input_bytes(self, sizes: Sizes) -> int:
         return sizes.feature_bytes() + sizes.pattern_bytes()
