@@ -170,7 +170,7 @@ class SAGEPlusConfig(ClassicConfig):
 
     def preparation_bytes(self, sizes: Sizes) -> int:
         """Weights in float64 with their indices, several times at once, measured."""
-        return 46 * sizes.entries
+        return 41 * sizes.entries
 
 
 class GATPlusConfig(_ResidualConfig):
