@@ -18,7 +18,7 @@ from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError, TrainingError
 from glognn.experiments import members as room
 from glognn.experiments.auto import Asked, AutoResult, auto, means_auto
-from glognn.experiments.ensemble import apply, scores
+from glognn.experiments.ensemble import apply, calibrated, scores
 from glognn.experiments.integrity import check_files
 from glognn.experiments.layout import AUTO, DONE, ENSEMBLE, MEMBERS, PROBABILITIES
 from glognn.experiments.progress import Progress
@@ -149,7 +149,9 @@ def test_the_scores_are_those_of_the_files(portfolio: Path, tmp_path: Path) -> N
         assert said.dtype == np.float32
         assert said.shape == (3, 60, 3)
         weights = np.array([of_split["weights"].get(name, 0.0) for name in NAMES])
-        together = apply(weights, said[:, nodes], of_split["temperature"])
+        heats = [of_split["temperatures"].get(name, 1.0) for name in NAMES]
+        alone = np.stack([calibrated(each, heat) for each, heat in zip(said[:, nodes], heats, strict=True)])
+        together = apply(weights, alone, of_split["temperature"])
         assert scores(together[np.newaxis], data.y.numpy()[nodes], "accuracy")[0] == of_split["val"]
         for name, found in zip(NAMES, said, strict=True):
             place = folder / MEMBERS / name / f"split-{split}"

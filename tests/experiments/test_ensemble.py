@@ -49,7 +49,10 @@ def test_an_ensemble_is_never_worse_than_its_best_member(metric: str, classes: i
         assert weights.min() >= 0
         assert weights.sum() == pytest.approx(1, abs=1e-12)
         together = np.tensordot(weights, found, axes=1)[np.newaxis]
-        assert scores(together, y, metric)[0] >= scores(found, y, metric).max() - 1e-12
+        if metric == "accuracy":
+            assert log_losses(together, y)[0] <= log_losses(found, y).min() + 1e-12
+        else:
+            assert scores(together, y, metric)[0] >= scores(found, y, metric).max() - 1e-12
         assert weights.tolist() == select(found, y, metric).tolist()
 
 
@@ -61,8 +64,9 @@ def test_one_member_has_all_the_weight() -> None:
 def test_ties_go_to_the_smaller_log_loss_and_then_to_the_earlier() -> None:
     y = np.array([0, 1])
     sure, unsure = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.6, 0.4], [0.4, 0.6]])
-    assert select(np.stack([unsure, sure]), y, "accuracy").tolist() == [0.0, 1.0]
-    assert select(np.stack([sure, sure]), y, "accuracy").tolist() == [1.0, 0.0]
+    for metric in ("accuracy", "roc_auc"):
+        assert select(np.stack([unsure, sure]), y, metric).tolist() == [0.0, 1.0]
+        assert select(np.stack([sure, sure]), y, metric).tolist() == [1.0, 0.0]
 
 
 def test_members_that_complement_each_other_share_the_weight() -> None:

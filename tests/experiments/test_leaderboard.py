@@ -18,7 +18,14 @@ from glognn.experiments.leaderboard import OF_ALL, Standing, leaderboard
 from glognn.report.leaderboard import as_csv, plot_leaderboard
 from tests.test_architecture import loaded_after
 
-SPLIT = {"weights": {"links": 0.5, "acmgcn": 0.5}, "temperature": 1.1, "threshold": None, "val": 0.86, "test": 0.85}
+SPLIT = {
+    "weights": {"links": 0.5, "acmgcn": 0.5},
+    "temperatures": {"links": 1.0, "acmgcn": 1.0},
+    "temperature": 1.1,
+    "threshold": None,
+    "val": 0.86,
+    "test": 0.85,
+}
 
 
 def member(name: str, model: str, val: float, weight: float) -> dict[str, Any]:
@@ -130,7 +137,7 @@ def test_what_is_no_leaderboard(folder: Path) -> None:
         (record(schema_version=2), "schema_version of .* must be 1. Got 2 instead"),
         (record(val={"mean": "x", "std": None}), "val.mean must be int or float"),
         (record(members=unknown), r"members\[0\].seconds_to_fit must be"),
-        (record(splits={"0": {"weights": {}}}), "splits.0.temperature is missing"),
+        (record(splits={"0": {"weights": {}}}), "splits.0.temperatures is missing"),
         (record(members=[]), "splits must give weights to members that are done"),
     ):
         (folder / "ensemble.json").write_text(json.dumps(damage))

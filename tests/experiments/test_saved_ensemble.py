@@ -42,6 +42,7 @@ def weigh(folder: Path, **weights: float) -> None:
     record = json.loads((folder / "ensemble.json").read_text())
     for split in record["splits"].values():
         split["weights"], split["temperature"] = weights, 1.25
+        split["temperatures"] = dict.fromkeys(weights, 1.0)
     (folder / "ensemble.json").write_text(json.dumps(record))
 
 

@@ -2,7 +2,8 @@
 
 Caruana et al., "Ensemble Selection from Libraries of Models", ICML 2004: begin with the best model, add again and again
 the one whose addition makes the mean of the chosen best, and keep the best of the means seen. What is chosen often
-weighs much. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017: one temperature T for p^(1/T).
+weighs much. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017: one temperature T for p^(1/T), here of each
+model before it is weighed, and of their mean.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _STEPS = 60
 
 
 def select(probabilities: npt.NDArray[np.floating], y: Integers, metric: str) -> Floats:
-    """Weights of models, at least 0 and with the sum 1, that make a metric of their mean large.
+    """Weights of models, at least 0 and with the sum 1, that make their mean good.
 
-    Among equal scores the smaller log loss decides, then the earlier model. The mean is never worse than the best model
-    by itself.
+    Judged by the metric; among equal scores the smaller log loss decides, then the earlier model. For accuracy it is the
+    other way round: on few nodes it is too coarse to choose by, and what lowers the log loss raises it elsewhere. By what
+    it is judged by, the mean is never worse than the best model by itself.
 
     Args:
         probabilities: Of each class by each model, models x n x classes, on nodes that did not train them.
@@ -44,7 +46,8 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, metric: str) ->
     best, length, raised = (-np.inf, -np.inf), 0, 0
     while len(chosen) < ROUNDS and len(chosen) - raised < PATIENCE:
         means = (total + models) / (len(chosen) + 1)
-        judged = list(zip(scores(means, y, metric).tolist(), (-log_losses(means, y)).tolist(), strict=True))
+        told = scores(means, y, metric).tolist(), (-log_losses(means, y)).tolist()
+        judged = list(zip(*(told[::-1] if metric == "accuracy" else told), strict=True))
         place = max(range(len(models)), key=judged.__getitem__)
         total += models[place]
         chosen.append(place)
@@ -84,7 +87,12 @@ def temperature(probabilities: Floats, y: Integers) -> float:
 def apply(weights: Floats, probabilities: npt.NDArray[np.floating], temperature: float = 1.0) -> Floats:
     """Class probabilities of an ensemble, n x classes, from those of its models, models x n x classes."""
     mean = np.tensordot(weights, np.asarray(probabilities, dtype=np.float64), axes=1)
-    return _softmax(np.log(np.maximum(mean, _SMALLEST)) / temperature)
+    return calibrated(mean, temperature)
+
+
+def calibrated(probabilities: npt.NDArray[np.floating], temperature: float) -> Floats:
+    """p^(1/T), normalised, n x classes."""
+    return _softmax(np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), _SMALLEST)) / temperature)
 
 
 def _softmax(logits: Floats) -> Floats:

@@ -22,7 +22,7 @@ from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLarg
 from glognn.experiments.advice import GraphFacts, describe
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import Floats, Integers, apply, scores, select, temperature
+from glognn.experiments.ensemble import Floats, Integers, apply, calibrated, scores, select, temperature
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -260,16 +260,20 @@ class Contest:
         else:
             weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
         splits: dict[str, Report] = {}
-        for split, (weights, heat, threshold) in weighed.items():
+        for split, (heats, weights, heat, threshold) in weighed.items():
             tested = self.sets[split]["test"]
             said = np.stack([self._read(name, split, tested) for name in names])
 
             def score(found: Floats, y: Integers) -> float | None:
-                value = scores(apply(weights, found, heat)[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
+                together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
+                value = scores(together[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
                 return None if np.isnan(value) else float(value)
 
             splits[str(split)] = {
                 "weights": {name: float(weight) for name, weight in zip(names, weights, strict=True) if weight},
+                "temperatures": {
+                    name: heat for name, heat, weight in zip(names, heats, weights, strict=True) if weight
+                },
                 "temperature": heat,
                 "threshold": threshold,
                 "val": score(validated[split], truth[split]),
@@ -298,15 +302,21 @@ class Contest:
             "machine": machine(device, self.entrants[0].config.training.threads),
         }
 
-    def _weigh(self, found: Floats, y: Integers) -> tuple[Floats, float, float | None]:
-        """Weights, temperature and threshold of an ensemble, chosen on some nodes."""
+    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, float | None]:
+        """The members' temperatures, their weights, the temperature of their mean and a threshold, chosen on some nodes."""
+        heats = [temperature(each, y) for each in found]
+        found = _each_calibrated(found, heats)
         weights = select(found, y, self.metric)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
         wanted = self.threshold != "none" or self.metric in _DECIDING
         if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
-            return weights, heat, None
+            return heats, weights, heat, None
         chances = torch.from_numpy(apply(weights, found, heat))
-        return weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+        return heats, weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+
+
+def _each_calibrated(found: Floats, heats: list[float]) -> Floats:
+    return np.stack([calibrated(each, heat) for each, heat in zip(found, heats, strict=True)])
 
 
 def _waiting(entrant: Entrant) -> Report:

@@ -83,6 +83,7 @@ _MEMBER: Form = {
 _SPREAD: Form = {"mean": NUMBER, "std": (*NUMBER, _UNKNOWN)}
 _OF_SPLIT: Form = {
     "weights": dict,
+    "temperatures": dict,
     "temperature": NUMBER,
     "threshold": (*NUMBER, _UNKNOWN),
     "val": NUMBER,

@@ -21,7 +21,7 @@ from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.npz import write_npz
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.experiments.auto import Asked
-from glognn.experiments.ensemble import apply
+from glognn.experiments.ensemble import apply, calibrated
 from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.predictions import Predictions
@@ -50,7 +50,8 @@ class SavedEnsemble:
         record: ``ensemble.json``.
         weights: By member; they sum to 1.
         splits: Whose models are averaged: all folds, or the one split that was asked for.
-        temperature: Of the probabilities, see :func:`~glognn.experiments.ensemble.apply`.
+        temperatures: Of each member's probabilities, see :func:`~glognn.experiments.ensemble.calibrated`.
+        temperature: Of their mean.
         threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
         kind: ``auto`` or ``classifier``: what the folder that was opened holds.
         fitted: ``estimator.json`` of a classifier.
@@ -61,6 +62,7 @@ class SavedEnsemble:
     record: Report
     weights: Mapping[str, float]
     splits: Sequence[int]
+    temperatures: Mapping[str, float]
     temperature: float
     threshold: float | None
     kind: str = "auto"
@@ -149,7 +151,8 @@ class SavedEnsemble:
         for name, models in self.members.items():
             try:
                 _, graph = models[0].graph(data=data)
-                found = [self.weights[name] * score(model, data, graph) for model in models]
+                heat = self.temperatures[name]
+                found = [self.weights[name] * calibrated(score(model, data, graph), heat) for model in models]
             except (GloGNNError, MemoryError, RuntimeError) as error:
                 if not isinstance(error, GloGNNError) and not ran_out(error):
                     raise
@@ -215,14 +218,15 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     chosen = trained[0] if split is None else split
     found, why = record["splits"][str(chosen)], []
     weights = {name: weight for name, weight in found["weights"].items() if weight > 0}
-    temperature, threshold = found["temperature"], found["threshold"]
-    if not weights or not temperature > 0:
+    temperatures, temperature, threshold = found["temperatures"], found["temperature"], found["threshold"]
+    heats = [temperature, *(temperatures.get(name, 0) for name in weights)]
+    if not weights or not all(isinstance(heat, float | int) and heat > 0 for heat in heats):
         raise InputError(
-            f"'{folder / ENSEMBLE}' is damaged: weights and temperature of split {chosen} must be positive."
+            f"'{folder / ENSEMBLE}' is damaged: weights and temperatures of split {chosen} must be positive."
         )
     if models:
         name = _best(folder, record, models)
-        weights, temperature, threshold = {name: 1.0}, 1.0, None
+        weights, temperatures, temperature, threshold = {name: 1.0}, {name: 1.0}, 1.0, None
         why.append(f"member {name} by itself (--model)")
     else:
         parts = ", ".join(f"{name} {weight:.2f}" for name, weight in sorted(weights.items(), key=lambda each: -each[1]))
@@ -232,7 +236,7 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     elif split is None and len(trained) > 1:
         why.append(f"split {chosen}, the first of {len(trained)} (--split)")
     splits = trained if record["folds"] else [chosen]
-    return SavedEnsemble(folder, "; ".join(why), record, weights, splits, temperature, threshold)
+    return SavedEnsemble(folder, "; ".join(why), record, weights, splits, temperatures, temperature, threshold)
 
 
 def _best(folder: Path, record: Report, names: Sequence[str]) -> str:
