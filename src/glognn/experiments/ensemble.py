@@ -2,8 +2,8 @@
 
 Caruana et al., "Ensemble Selection from Libraries of Models", ICML 2004: begin with the best model, add again and again
 the one whose addition makes the mean of the chosen best, and keep the best of the means seen. What is chosen often
-weighs much. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017: one temperature T for p^(1/T), here of each
-model before it is weighed, and of their mean.
+weighs much. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017: one temperature T for p^(1/T), here of
+each model before it is weighed, and of their mean.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _STEPS = 60
 def select(probabilities: npt.NDArray[np.floating], y: Integers, metric: str) -> Floats:
     """Weights of models, at least 0 and with the sum 1, that make their mean good.
 
-    Judged by the metric; among equal scores the smaller log loss decides, then the earlier model. For accuracy it is the
-    other way round: on few nodes it is too coarse to choose by, and what lowers the log loss raises it elsewhere. By what
-    it is judged by, the mean is never worse than the best model by itself.
+    Judged by the metric; among equal scores the smaller log loss decides, then the earlier model. For accuracy it is
+    the other way round: on few nodes it is too coarse to choose by, and what lowers the log loss raises it elsewhere.
+    By what it is judged by, the mean is never worse than the best model by itself.
 
     Args:
         probabilities: Of each class by each model, models x n x classes, on nodes that did not train them.

@@ -303,7 +303,7 @@ class Contest:
         }
 
     def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, float | None]:
-        """The members' temperatures, their weights, the temperature of their mean and a threshold, chosen on some nodes."""
+        """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
         weights = select(found, y, self.metric)
