@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import optuna
 from torch_geometric.data import Data
 
 from glognn import GloGNNClassifier
@@ -94,7 +93,7 @@ def _ensemble(folder: Path) -> dict[str, Any]:
 def _searched(folder: Path) -> list[Any]:
     """The settings tried and what they came to."""
     study = open_study(folder / "st", read_search(folder / "st"))
-    found = [trial for trial in study.trials if trial.state == optuna.trial.TrialState.COMPLETE]
+    found = [trial for trial in study.trials if trial.state.name == "COMPLETE"]
     assert (folder / "st/best.toml").is_file()
     return sorted(((trial.params, trial.value) for trial in found), key=repr)
 

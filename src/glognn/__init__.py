@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from glognn.models.acmgcn import ACMGCN as ACMGCN
     from glognn.models.dirgnn import DirGNN as DirGNN
     from glognn.models.gat import GAT as GAT
+    from glognn.models.gat import GATPlus as GATPlus
     from glognn.models.gcn import GCN as GCN
+    from glognn.models.gcn import GCNPlus as GCNPlus
     from glognn.models.gcnii import GCNII as GCNII
     from glognn.models.ggcn import GGCN as GGCN
     from glognn.models.glognn import GloGNN as GloGNN
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from glognn.models.mixhop import MixHop as MixHop
     from glognn.models.mlp import MLP as MLP
     from glognn.models.polynormer import Polynormer as Polynormer
+    from glognn.models.sage import SAGEPlus as SAGEPlus
     from glognn.models.sgformer import SGFormer as SGFormer
     from glognn.models.trees import Trees as Trees
     from glognn.models.wrgat import WRGAT as WRGAT

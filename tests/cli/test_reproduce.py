@@ -164,5 +164,14 @@ def test_runs(tmp_path: Path) -> None:
     assert "training." not in out
     [group] = json.loads(run("runs", ".", "--key", out.split("\n")[1].split()[0], "--json", cwd=tmp_path).stdout)
     assert group["splits"] == [0, 1]
+    [record, *_] = sorted(tmp_path.rglob("report.json"))
+    (record.parent / "DONE").write_text("")
+    for text in ("{", record.read_text().replace('"schema_version": 1', '"other": 1')):
+        record.write_text(text)
+        listed = run("runs", ".", "--json", cwd=tmp_path)
+        assert sum(len(group["folders"]) for group in json.loads(listed.stdout)) == 3
+        [line] = listed.stderr.splitlines()
+        assert line.startswith("warning: 1 of the records below '.' are left out: ")
+        assert str(record.relative_to(tmp_path)) in line
     assert "No finished run" in run("runs", ".", "--model", "gcn", cwd=tmp_path).stdout
     assert "There is no folder 'nowhere'" in run("runs", "nowhere", cwd=tmp_path, code=2).stderr

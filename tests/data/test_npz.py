@@ -132,6 +132,7 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "masks in a box": ({"train_masks": np.zeros((2, 60, 1), bool)}, "train_mask must have shape (nodes,) or"),
     "complex sparse features": (SPARSE | {"feat_data": np.ones(60, complex)}, "'feat_data' must hold real numbers"),
     "too many columns": (SPARSE | {"feat_shape": np.array([60, 2**60])}, "are not a CSR matrix"),
+    "columns for nothing": (SPARSE | {"feat_shape": np.array([60, 2**31])}, "2,147,483,648 columns for 60 entries"),
     "infinitely many": (SPARSE | {"feat_shape": np.array([np.inf, 3])}, "are not a CSR matrix"),
     "negative columns": (SPARSE | {"feat_indices": np.full(60, -1)}, "are not a CSR matrix"),
 }  # fmt: skip

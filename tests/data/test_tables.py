@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import feather, parquet
 
 from glognn.data import tables as tables_module
 from glognn.data.classes import Classes
@@ -482,3 +483,27 @@ def test_bad_rows_are_found_wherever_they_are(row: str, message: str, tmp_path: 
         read_edges(path, pa.array([1, 2]))
     path.write_text("a,b\n" + "1,2\n" * 1999 + "2,1\n")
     assert read_edges(path, pa.array([1, 2])).index.tolist() == [[0] * 1999 + [1], [1] * 1999 + [0]]
+
+
+@pytest.mark.parametrize("suffix", [".feather", ".parquet"])
+def test_places_and_letters_that_cannot_be_are_refused_before_they_are_read(suffix: str, tmp_path: Path) -> None:
+    """Arrow itself follows them, and its process ends."""
+    path = tmp_path / f"nodes{suffix}"
+    texts = table(id=["a", "bbb", "cccccc"])
+    if suffix == ".feather":
+        feather.write_feather(texts, path, compression="uncompressed")
+        whole, forged = (np.array([0, 1, 4, last], np.int32).tobytes() for last in (10, 2**30))
+    else:
+        parquet.write_table(texts, path, compression="none", use_dictionary=False, write_statistics=False)
+        whole, forged = b"cccccc", b"\xff" * 6
+    content = path.read_bytes()
+    assert content.count(whole) == 1
+    path.write_bytes(content.replace(whole, forged))
+    with pytest.raises(InputError, match=r"nodes.*' (cannot be read: .* offsets|is not in UTF-8)"):
+        read_table(path)
+
+
+def test_unknown_ends_of_two_types_are_named(tmp_path: Path) -> None:
+    write_table(table(a=[1, 9], b=["2", "x"]), tmp_path / "edges.parquet")
+    with pytest.raises(InputError, match=r"1 of 2 edges to unknown ids \('9', 'x'\)"):
+        read_edges(tmp_path / "edges.parquet", pa.array([1, 2]))

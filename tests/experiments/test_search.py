@@ -340,3 +340,15 @@ def test_several_studies_in_one_command(tmp_path: Path) -> None:
     assert "| gcn | " in out
     config = read_config(tmp_path / "found/gcn/pairs/best.toml")
     assert (config.model.name, config.model.hidden_channels) == ("gcn", 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("worker", "../../x"), ("worker", 3), ("retry_of", 0), ("retry_of", "0"), ("grid", []), ("does not fit", {})],
+)
+def test_a_journal_that_says_what_nobody_told_it(name: str, value: Any, tmp_path: Path) -> None:
+    what = search()
+    open_folder(tmp_path, what)
+    open_study(tmp_path, what).ask().set_user_attr(name, value)
+    with pytest.raises(InputError, match=r"study\.journal' is damaged \(ValueError trial 0: "):
+        open_study(tmp_path, what)

@@ -30,7 +30,8 @@ SETTINGS: list[dict[str, Any]] = [
     {"reads": "features neighbours", "num_blocks": 3, "num_layers": 0},
     {"reads": "features link degrees", "num_blocks": 2, "gated": "link degrees", "tau": "fixed"},
     {"directions": "separate", "num_hops": 2, "scale_free": False, "gamma": 0.0},
-    {"beta2": 0.0, "num_layers": 3},
+    {"beta2": 0.0, "num_layers": 3, "degree_weight": 1.0},
+    {"degree_weight": 0.0},
 ]
 
 
@@ -62,10 +63,11 @@ def reference(model: GloGNN2, graph: Graph) -> Tensor:
         return X @ state[f"encoder.inputs.{name}.weight"] + state[f"encoder.inputs.{name}.bias"]
 
     def gate(name: str) -> Tensor | float:
-        return state[f"encoder.gates.{name}"].clamp(min=0) if name in config.gated.split() else 1.0
+        learnt = state[f"encoder.gates.{name}"].clamp(min=0) if name in config.gated.split() else 1.0
+        return config.inputs[name] * learnt
 
     links = [name for name in config.inputs if INPUTS[name].of_nodes]
-    joined = [name for name in config.inputs if name not in links]
+    joined = [name for name, weight in config.inputs.items() if name not in links and weight > 0]
     outputs = [torch.relu(sum(gate(name) * mapped(name) for name in joined))]
     operators = {name: dense(OPERATORS[name].make(graph, "symmetric")) for name in ("out", "in", "both")}
     for block in range(config.num_blocks):

@@ -35,6 +35,9 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "gprgnn": [{}, {"num_hops": 3, "hidden_channels": 8}],
     "wrgat": [{}, {"num_layers": 1}, {"num_rings": 1, "num_similar": 6, "hidden_channels": 128, "num_layers": 3}],
     "h2gcn": [{}, {"num_rounds": 1}],
+    "gcn+": [{}, {"norm": "batch", "input_map": True, "sum_layers": True}, {"num_layers": 12, "norm": "none"}],
+    "sage+": [{}, {"norm": "batch", "num_layers": 1}, {"num_layers": 12, "sum_layers": True}],
+    "gat+": [{}, {"norm": "batch", "heads": 1, "num_layers": 1}, {"num_layers": 12, "residual": False, "heads": 8}],
     "dirgnn": [
         {},
         {"jumping_knowledge": "cat", "normalize": True},

@@ -22,6 +22,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("polynormer", {"convolution": "gat", "heads": 2}),
     ("sgformer", {"aggregate": "cat", "heads": 2}),
     ("mixhop", {"batch_norm": True}),
+    *((name, {"norm": "batch", "input_map": True}) for name in ("gcn+", "sage+", "gat+")),
 ]
 
 

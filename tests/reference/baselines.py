@@ -44,3 +44,14 @@ def attention(A: Tensor, target: Tensor, source: Tensor, V: Tensor, slope: float
     scores = torch.nn.functional.leaky_relu(target[:, None] + source, slope)
     there = (A + torch.eye(len(A), dtype=A.dtype)) > 0
     return scores.masked_fill(~there, -torch.inf).softmax(dim=1) @ V
+
+
+def incoming_mean(A: Tensor) -> Tensor:
+    """Rows divided by their sum, where A[i, j] is an edge that leads to i; without edges 0."""
+    return A / A.sum(dim=1, keepdim=True).clamp(min=1e-300)
+
+
+def normalised(H: Tensor, dim: int, scale: Tensor, shift: Tensor) -> Tensor:
+    """Mean 0 and variance 1 along a dimension, then scale and shift of each column."""
+    centred = H - H.mean(dim=dim, keepdim=True)
+    return centred / (centred.square().mean(dim=dim, keepdim=True) + 1e-5).sqrt() * scale + shift

@@ -189,6 +189,10 @@ FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
     "a curve of text": lambda values: values["histories"][0]["curve"][0].update(val_loss="x"),
     "no best epoch": lambda values: values["histories"][0].update(best={}),
     "a strange best epoch": lambda values: values["histories"][0]["best"].update(more=1),
+    "a best epoch of text": lambda values: values["histories"][0]["best"].update(val_loss="x"),
+    "a best epoch to come": lambda values: values["histories"][0]["best"].update(epoch=99),
+    "an epoch twice": lambda values: values["histories"][0]["curve"].insert(0, values["histories"][0]["curve"][0]),
+    "a huge number": lambda values: values["histories"][0].update(seconds=10**400),
 }
 
 

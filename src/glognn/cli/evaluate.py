@@ -72,7 +72,7 @@ def command(
             for wanted, known, place, option in zip((id, label), usual, (0, 1), ("--id", "--label"), strict=True)
         ]
         if columns[0] == columns[1]:
-            raise InputError(f"--id and --label must be two columns. Got '{columns[0]}' for both.")
+            raise InputError(f"--id and --label must be two columns of '{labels}'. Got '{columns[0]}' for both.")
         nodes, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
     found = predictions.evaluate(nodes, y) | {"run": str(chosen.folder), "truth": truth}

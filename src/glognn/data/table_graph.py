@@ -209,7 +209,7 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     id_column = find_column(nodes, names, options.id, 0, "--id")
     label = find_column(nodes, names, options.label, 0, "--label")
     if label == id_column:
-        raise InputError(f"--id and --label must be two columns. Got '{label}' for both.")
+        raise InputError(f"--id and --label must be two columns of '{nodes}'. Got '{label}' for both.")
     dropped = _named(options.drop_columns, names, nodes, "--drop-columns")
     categories = _named(options.category_columns, names, nodes, "--category-columns")
     apart = {id_column, label, *dropped}

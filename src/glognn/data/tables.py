@@ -486,7 +486,7 @@ def read_edges(
     first = find_column(path, names, source, 0, "--source")
     second = find_column(path, names, target, 0 if names.index(first) else 1, "--target")
     if first == second:
-        raise InputError(f"--source and --target must be two columns. Got '{first}' for both.")
+        raise InputError(f"--source and --target must be two columns of '{path}'. Got '{first}' for both.")
     wanted = [first, second]
     check_header(path, wanted, ids)
     if weight is not None:

@@ -144,10 +144,7 @@ def _means(rows: sp.csr_array, graph: Graph) -> Any:
 
 def degrees(graph: Graph) -> Any:
     """What is known of a node's place without labels: logarithms of its numbers of edges out and in, of its nonzero
-    features, and the mean of those of its neighbours' edges; each standardised and by quantiles, n x 64.
-
-    All are divided by 8, so that a row is about as long as one of features of length 1.
-    """
+    features, and the mean of those of its neighbours' edges; each standardised and by quantiles, n x 64."""
     counts = graph.adjacency.kept("degree-counts", lambda matrix: _known_counts(graph))
     return _encoded(counts, counts, graph)
 
@@ -196,8 +193,7 @@ def _encoded(counts: Numbers, known: Numbers, graph: Graph) -> Any:
     steps = np.quantile(known, np.arange(1, QUANTILES + 1) / (QUANTILES + 1), axis=1)
     above = (counts[None] > steps[:, :, None]).reshape(QUANTILES * COUNTS, -1)
     like = graph.adjacency.matrix
-    columns = np.vstack([standard, above]).T / np.sqrt(DEGREE_COLUMNS)
-    return torch.from_numpy(columns).to(device=like.device, dtype=like.dtype)
+    return torch.from_numpy(np.vstack([standard, above]).T.copy()).to(device=like.device, dtype=like.dtype)
 
 
 def _entries(matrix: sp.csr_array) -> Numbers:

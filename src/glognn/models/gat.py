@@ -7,6 +7,7 @@ with elu and dropout after every hidden layer and dropout on the a_ij. N(i) are 
 are not read, and a self-loop of the data is the one that every node has. Attention is computed by
 :func:`~glognn.ops.attention.neighbour_attention`, without a matrix of messages. The paper's settings for its
 citation graphs are 8 heads of 8 channels, dropout 0.6 (on the features too: ``in_dropout``) and weight decay 5e-4.
+GAT+ has this attention, without dropout on the a_ij, in the layers of :mod:`glognn.models.classic`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.nn.conv import GATConv
 from torch_geometric.nn.models import GAT as PyGGAT
 
@@ -22,7 +23,8 @@ from glognn.graph.graph import Graph
 from glognn.graph.pattern import Pattern
 from glognn.graph.sparse import Matrix
 from glognn.models.base import NodeModel
-from glognn.models.configs.pyg import GATConfig
+from glognn.models.classic import Classic
+from glognn.models.configs.pyg import GATConfig, GATPlusConfig
 from glognn.models.pyg import build, dense_where_dropped, drop, neighbours
 from glognn.ops.attention import neighbour_attention
 from glognn.ops.products import matmul
@@ -95,3 +97,25 @@ class GAT(NodeModel[GATInputs]):
     def logits(self, inputs: GATInputs) -> Tensor:
         out: Tensor = self.network(drop(inputs.x, self.in_dropout, self.training), inputs.pattern)
         return out
+
+
+@configured_by(GATPlusConfig)
+class GATPlus(Classic):
+    """A graph attention network with residuals and normalisation, as deep as one likes.
+
+    Args:
+        in_channels: Number of features.
+        out_channels: Number of classes.
+        num_nodes: Not used; there so that every model is built alike.
+    """
+
+    config: GATPlusConfig
+    config_class = GATPlusConfig
+
+    def _convolution(self, in_channels: int) -> nn.Module:
+        heads = self.config.heads
+        attention: nn.Module = Attention(in_channels, self.config.hidden_channels // heads, heads, bias=False)
+        return attention
+
+    def _edges(self, graph: Graph) -> Pattern:
+        return neighbours(graph)

@@ -68,7 +68,7 @@ class GloGNN2(GloGNN):
     def _encoder(self, channels: Mapping[str, int]) -> Encoder:
         config = self.config
         config.check_graph(has_features=self.in_channels > 0)
-        weights = {name: weight for name, weight in config.inputs.items() if channels[name] > 0}
+        weights = {name: weight for name, weight in config.inputs.items() if channels[name] > 0 and weight > 0}
         return Encoder(
             channels,
             weights,

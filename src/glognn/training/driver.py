@@ -13,11 +13,12 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from glognn.errors import InputError, MemoryExhaustedError, NotFiniteError, RoundingWarning, TrainingError
+from glognn.errors import InputError, MemoryExhaustedError, NotFiniteError, RoundingWarning, TrainingError, about
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import ModelConfig
@@ -162,7 +163,8 @@ class _Driver:
         self.histories = [History(*each) for each in zip(self.configs, settings, strict=True)]
         self.endings: list[Ending | None] = [None] * len(self.models)
         snapshot = None if checkpoint is None else checkpoint.load()
-        self.choice = choose(members, "" if snapshot is None else snapshot.engine)
+        with about(f"'{checkpoint.path}'") if checkpoint is not None and snapshot is not None else nullcontext():
+            self.choice = choose(members, "" if snapshot is None else snapshot.engine)
         if checkpoint is not None and snapshot is not None:
             with checkpoint.restoring():
                 self._restore_values(snapshot.values)

@@ -183,6 +183,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     search: ClassVar[SearchedSettings] = {
         **COMMON,
         "reads": one_of("features", "features link", "features degrees", "features link degrees"),
+        "degree_weight": one_of(0.125, 1.0),
         "num_blocks": one_of(0, 2, 8),
         "beta1": between(1e-2, 1e1, log=True),
         "beta2": between(1e-2, 1e1, log=True),
@@ -213,6 +214,12 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         _READABLE,
     )
     gated: str = several("", "Those of 'reads' with a learnt weight that can reach zero.", _READABLE)
+    degree_weight: float = real(
+        0.125,
+        "What degrees are multiplied with: at 1/8 a row of them is about as long as features of length 1. More suits "
+        "graphs where degrees say much and labels are many.",
+        low=0,
+    )
     num_blocks: int = integer(0, "Local residual blocks between the inputs and the initial embedding.", low=0, high=64)
     directions: str = choice(
         "joined",
@@ -226,7 +233,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     @property
     def inputs(self) -> dict[str, float]:
         """The inputs of :mod:`glognn.nn.inputs` that the encoder reads, with their weights."""
-        return dict.fromkeys(self.reads.split(), 1.0)
+        return {name: self.degree_weight if name == DEGREES else 1.0 for name in self.reads.split()}
 
     @property
     def words(self) -> list[Word]:

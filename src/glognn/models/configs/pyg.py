@@ -22,6 +22,14 @@ from glognn.models.memory import Sizes
 from glognn.settings import choice, integer, real, switch
 
 
+def _check_heads(config: ModelConfig, hidden_channels: int, heads: int) -> None:
+    if hidden_channels % heads:
+        raise InputError(
+            f"The 'hidden_channels' parameter of {config.title} must be a multiple of heads, {heads}. "
+            f"Got {hidden_channels} instead."
+        )
+
+
 class _PropagatingConfig(ModelConfig):
     """Of models that multiply with PyTorch Geometric's normalised adjacency."""
 
@@ -74,11 +82,7 @@ class GATConfig(ModelConfig):
         return *super().shape(), self.in_dropout > 0
 
     def check(self) -> None:
-        if self.hidden_channels % self.heads:
-            raise InputError(
-                f"The 'hidden_channels' parameter of {self.title} must be a multiple of heads, {self.heads}. "
-                f"Got {self.hidden_channels} instead."
-            )
+        _check_heads(self, self.hidden_channels, self.heads)
 
     def num_activations(self, sizes: Sizes) -> int:
         """For each entry and head: score, weight, dropout's factor, product; four of them passing."""
@@ -88,6 +92,110 @@ class GATConfig(ModelConfig):
 
     def input_bytes(self, sizes: Sizes) -> int:
         return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.pattern_bytes()
+
+
+class ClassicConfig(ModelConfig):
+    """Of :mod:`glognn.models.classic`."""
+
+    varying = ("dropout",)
+    graph_settings: ClassVar[Mapping[str, Any]] = {"feature_normalization": "auto"}
+    training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}
+    search: ClassVar[SearchedSettings] = {
+        **COMMON,
+        "num_layers": one_of(1, 2, 3, 4, 6, 8, 12),
+        "norm": one_of("layer", "batch", "none"),
+        "input_map": one_of(True, False),
+        "sum_layers": one_of(True, False),
+        "hidden_channels": WIDTHS,
+    }
+
+    num_layers: int = integer(3, "Convolutions before the linear map to the classes.", low=1, high=64)
+    norm: str = choice(
+        "layer",
+        "What follows every convolution: 'layer' normalises the hidden values of each node, 'batch' those of all nodes "
+        "in each channel.",
+        ("layer", "batch", "none"),
+    )
+    input_map: bool = switch(False, "Whether a linear map of the features goes before the first convolution.")
+    sum_layers: bool = switch(False, "Whether the classes are read from the sum of all layers instead of the last.")
+    hidden_channels: int = hidden_channels_setting()
+    dropout: float = dropout_setting()
+
+    @property
+    def has_residuals(self) -> bool:
+        """Whether a node's own values have weights in every layer."""
+        return True
+
+    @property
+    def _kept(self) -> int:
+        """Of each layer, n x hidden: the sum, what normalisation gives of it, dropout's factors and the result."""
+        return 3 if self.norm == "none" else 4
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """One n x hidden is passing; with a map of the features there are two more."""
+        kept = self._kept * self.num_layers + 1 + 2 * self.input_map + (self.sum_layers and self.num_layers > 1)
+        return sizes.nodes * (kept * self.hidden_channels + 3 * sizes.classes)
+
+
+class _ResidualConfig(ClassicConfig):
+    search: ClassVar[SearchedSettings] = {**ClassicConfig.search, "residual": one_of(True, False)}
+
+    residual: bool = switch(True, "Whether a node's own values, with weights of their own, are added to a convolution.")
+
+    @property
+    def has_residuals(self) -> bool:
+        return self.residual
+
+
+class GCNPlusConfig(_ResidualConfig):
+    title = "GCN+"
+    name = "gcn+"
+    summary = "GCN with residuals and normalisation, as deep as one likes"
+    paper = "Luo et al., NeurIPS 2024"
+    implementation = "glognn.models.gcn:GCNPlus"
+
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        return sizes.propagation_bytes()
+
+
+class SAGEPlusConfig(ClassicConfig):
+    title = "GraphSAGE+"
+    name = "sage+"
+    summary = "GraphSAGE, a node and the mean of its neighbours, with normalisation and as deep as one likes"
+    paper = "Luo et al., NeurIPS 2024"
+    implementation = "glognn.models.sage:SAGEPlus"
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes() + sizes.adjacency_bytes(loops=False)
+
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        """Weights in float64 with their indices, several times at once, measured."""
+        return 41 * sizes.entries
+
+
+class GATPlusConfig(_ResidualConfig):
+    title = "GAT+"
+    name = "gat+"
+    summary = "GAT with residuals and normalisation, as deep as one likes"
+    paper = "Luo et al., NeurIPS 2024"
+    implementation = "glognn.models.gat:GATPlus"
+    search: ClassVar[SearchedSettings] = {**_ResidualConfig.search, "heads": one_of(1, 4, 8)}
+
+    heads: int = integer(4, "Attention heads, side by side.", low=1, high=64)
+    hidden_channels: int = integer(64, "Width of the hidden layers, all heads together.", low=1)
+
+    def check(self) -> None:
+        _check_heads(self, self.hidden_channels, self.heads)
+
+    def num_activations(self, sizes: Sizes) -> int:
+        """Attention adds two or three n x hidden to a layer and, for each entry and head, score, weight and a byte."""
+        wide, edges = sizes.nodes * self.hidden_channels, self.heads * sizes.looped
+        passing = max(wide, 3.5 * edges - 2 * wide)
+        attention = self.num_layers * (2.3 * wide + 2.25 * edges) + passing
+        return super().num_activations(sizes) + int(attention)
+
+    def input_bytes(self, sizes: Sizes) -> int:
+        return sizes.feature_bytes() + sizes.pattern_bytes()
 
 
 class MixHopConfig(_PropagatingConfig):
@@ -232,11 +340,7 @@ class SGFormerConfig(_PropagatingConfig):
     )
 
     def check(self) -> None:
-        if self.hidden_channels % self.heads:
-            raise InputError(
-                f"The 'hidden_channels' parameter of {self.title} must be a multiple of heads, {self.heads}. "
-                f"Got {self.hidden_channels} instead."
-            )
+        _check_heads(self, self.hidden_channels, self.heads)
 
     def num_activations(self, sizes: Sizes) -> int:
         """Four n x hidden for each normalised layer; queries, keys and values of every head; five passing."""
