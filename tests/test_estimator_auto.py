@@ -20,6 +20,7 @@ from glognn import GloGNNClassifier, InputError
 from glognn.data.npz import write_npz
 from glognn.experiments import portfolio as room
 from glognn.experiments.auto import auto
+from glognn.experiments.saved_ensemble import SavedEnsemble
 from tests.conftest import make_data
 
 PORTFOLIO = "\n".join(
@@ -140,6 +141,26 @@ def test_saved_and_loaded(names: np.ndarray[Any, Any], tmp_path: Path) -> None:
     loaded.set_params(model="glognn").fit(data).save(moved)
     assert not list(moved.glob("ensemble-*"))
     assert GloGNNClassifier.load(moved).model == "glognn"
+
+
+def test_a_save_that_fails_leaves_the_classifier_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it left is removed by the next."""
+    first, second = new().fit(make_data()), new(epochs=5).fit(make_data())
+    first.save(tmp_path)
+    usual = SavedEnsemble.copy
+
+    def fail(saved: SavedEnsemble, folder: Path) -> None:
+        usual(saved, folder)
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(SavedEnsemble, "copy", fail)
+    with pytest.raises(InputError, match="the disk is full"):
+        second.save(tmp_path)
+    monkeypatch.setattr(SavedEnsemble, "copy", usual)
+    np.testing.assert_array_equal(GloGNNClassifier.load(tmp_path).predict_proba(), first.predict_proba())
+    second.save(tmp_path)
+    np.testing.assert_array_equal(GloGNNClassifier.load(tmp_path).predict_proba(), second.predict_proba())
+    assert len(list(tmp_path.glob("ensemble-*"))) == 1
 
 
 def test_what_is_damaged_is_refused(tmp_path: Path) -> None:

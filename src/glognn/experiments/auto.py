@@ -19,7 +19,7 @@ from glognn.errors import InputError, about
 from glognn.experiments.config import DEFAULT_DATASET
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.integrity import measure_tables, seal
-from glognn.experiments.layout import AUTO
+from glognn.experiments.layout import AUTO, DONE
 from glognn.experiments.leaderboard import Standing, standings
 from glognn.experiments.portfolio import Member, check_given, choose_members, read_members, read_portfolio
 from glognn.experiments.progress import Progress, Work
@@ -285,5 +285,6 @@ def _run(folder: Path, asked: Asked, limit: float, mirror: str | Path | None, pr
     progress.on_description(contest.description)
     progress.on_begin(Work("members", len(entrants), contest.finished, 1, folder))
     record = contest.run(limit)
-    seal(folder, measure_tables(asked.dataset))
+    if not (folder / DONE).exists():
+        seal(folder, measure_tables(asked.dataset))
     return AutoResult(folder, record)
