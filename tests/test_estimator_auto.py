@@ -17,8 +17,10 @@ from torch_geometric.data import Data
 
 import glognn
 from glognn import GloGNNClassifier, InputError
+from glognn.data.npz import write_npz
 from glognn.experiments import portfolio as room
 from glognn.experiments.auto import auto
+from glognn.experiments.saved_ensemble import SavedEnsemble
 from tests.conftest import make_data
 
 PORTFOLIO = "\n".join(
@@ -141,6 +143,26 @@ def test_saved_and_loaded(names: np.ndarray[Any, Any], tmp_path: Path) -> None:
     assert GloGNNClassifier.load(moved).model == "glognn"
 
 
+def test_a_save_that_fails_leaves_the_classifier_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it left is removed by the next."""
+    first, second = new().fit(make_data()), new(epochs=5).fit(make_data())
+    first.save(tmp_path)
+    usual = SavedEnsemble.copy
+
+    def fail(saved: SavedEnsemble, folder: Path) -> None:
+        usual(saved, folder)
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(SavedEnsemble, "copy", fail)
+    with pytest.raises(InputError, match="the disk is full"):
+        second.save(tmp_path)
+    monkeypatch.setattr(SavedEnsemble, "copy", usual)
+    np.testing.assert_array_equal(GloGNNClassifier.load(tmp_path).predict_proba(), first.predict_proba())
+    second.save(tmp_path)
+    np.testing.assert_array_equal(GloGNNClassifier.load(tmp_path).predict_proba(), second.predict_proba())
+    assert len(list(tmp_path.glob("ensemble-*"))) == 1
+
+
 def test_what_is_damaged_is_refused(tmp_path: Path) -> None:
     new().fit(make_data()).save(tmp_path / "saved")
     with pytest.raises(InputError, match="holds an ensemble: leave out model 'glognn'"):
@@ -157,14 +179,18 @@ def test_what_is_damaged_is_refused(tmp_path: Path) -> None:
         GloGNNClassifier.load(tmp_path / "saved")
 
 
-def test_a_run_of_the_command_line_is_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dataset", ["pairs", "graph.npz"])
+def test_a_run_of_the_command_line_is_loaded(dataset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its settings; what is saved of it holds the graph, wherever that came from."""
+    monkeypatch.chdir(tmp_path)
+    write_npz(make_data(num_splits=3), tmp_path / "graph.npz")
     settings = {name: value for name, value in SETTINGS.items() if name not in ("time_limit", "folds")}
-    auto("pairs", out=tmp_path / "run", splits="0,2", time_limit=60, seed=5, **settings)
+    auto(dataset, out=tmp_path / "run", splits="0,2", time_limit=60, seed=5, **settings)
     loaded = GloGNNClassifier.load(tmp_path / "run", split=2)
     assert (loaded.model, loaded.time_limit, loaded.epochs, loaded.random_state, loaded.split) == ("auto", 60, 4, 5, 2)
     assert loaded.scores_["test"] is not None
     loaded.save(tmp_path / "saved")
+    (tmp_path / "graph.npz").unlink()
     again = GloGNNClassifier.load(tmp_path / "saved")
     np.testing.assert_array_equal(again.predict_proba(), loaded.predict_proba())
     with pytest.raises(InputError, match="holds a run of glognn train: save the classifier in another folder"):

@@ -173,6 +173,8 @@ TARGETS: dict[str, Target] = {
     "ensemble": Target("auto/ensemble.json", damage.json_text, _leaderboard),
     "ensemble gone on with": Target("auto/ensemble.json", damage.json_text, _resume_auto, writes=True),
     "probabilities": Target("auto/members/mlp/split-0/probabilities.npy", damage.any_bytes, _resume_auto, writes=True),
+    "auto loaded": Target("auto/auto.toml", damage.toml_text, _classifier),
+    "classifier of an ensemble": Target("several/estimator.json", damage.json_text, _classifier),
     "study": Target("study/study.json", damage.json_text, _study, writes=True),
     "journal": Target("study/study.journal", damage.journal, _study, writes=True),
 }
@@ -224,6 +226,7 @@ def _make_files(folder: Path) -> None:
     tune("pairs", "mlp", out=folder / "study", **STUDY)
     classifier = GloGNNClassifier(hidden_channels=4, epochs=2).fit(data)
     classifier.save(folder / "classifier")
+    GloGNNClassifier.load(folder / "auto").save(folder / "several")
     both = folder / "both/mlp"
     [(_, config)] = find_runs(both)
     (both / "split-1/DONE").unlink()
@@ -240,9 +243,10 @@ def _forget_files(folder: Path) -> None:
     for path in folder.rglob(DONE):
         if path.parent.name != "sealed":
             path.write_text("")
-    record = json.loads((folder / "classifier" / CLASSIFIER).read_text())
-    del record[MANIFEST]
-    (folder / "classifier" / CLASSIFIER).write_text(json.dumps(record))
+    for name in ("classifier", "several"):
+        record = json.loads((folder / name / CLASSIFIER).read_text())
+        del record[MANIFEST]
+        (folder / name / CLASSIFIER).write_text(json.dumps(record))
 
 
 class Fuzzer:

@@ -80,6 +80,7 @@ _MEMBER: Form = {
     "weight": NUMBER,
     "stopped_by": [str],
 }
+_SPREAD: Form = {"mean": NUMBER, "std": (*NUMBER, _UNKNOWN)}
 _OF_SPLIT: Form = {
     "weights": dict,
     "temperature": NUMBER,
@@ -87,7 +88,6 @@ _OF_SPLIT: Form = {
     "val": NUMBER,
     "test": (*NUMBER, _UNKNOWN),
 }
-_SPREAD: Form = {"mean": NUMBER, "std": (*NUMBER, _UNKNOWN)}
 _STATES = ("done", "failed", "too large", "not reached")
 _ENSEMBLE: Form = {
     "metric": str,

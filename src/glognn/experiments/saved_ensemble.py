@@ -20,11 +20,12 @@ from glognn.data.classes import Array, Classes
 from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.npz import write_npz
 from glognn.errors import DataWarning, GloGNNError, InputError
+from glognn.experiments.auto import Asked
 from glognn.experiments.ensemble import apply
-from glognn.experiments.layout import AUTO, CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
+from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.predictions import Predictions
-from glognn.experiments.reports import Report, read_ensemble
+from glognn.experiments.reports import Report, damaged, read_ensemble
 from glognn.experiments.saved import Probabilities, SavedModel, class_array, open_run
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
@@ -95,7 +96,10 @@ class SavedEnsemble:
     def class_array(self) -> Array:
         """The classes of the type that they had; of a run on a graph file, their numbers."""
         if self.fitted is not None:
-            return class_array(self.folder.parent, self.fitted)
+            found = class_array(self.folder.parent, self.fitted)
+            if len(found) != len(self.record["classes"]):
+                raise damaged(self.folder.parent, f"it must name {len(self.record['classes'])} classes")
+            return found
         classes = self._first.classes
         return np.arange(len(self.record["classes"])) if classes is None else classes.array()
 
@@ -169,7 +173,7 @@ class SavedEnsemble:
     def copy(self, folder: Path) -> None:
         """Write what predictions need of it into another folder, with the graph, which may be moved anywhere."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (AUTO, ENSEMBLE, DONE):
+        for name in (ENSEMBLE, DONE):
             if (self.folder / name).is_file():
                 shutil.copyfile(self.folder / name, folder / name)
         data, graph = self.graph()
@@ -182,13 +186,15 @@ class SavedEnsemble:
                 for name, mask in graph.masks.items():
                     data[f"{name}_mask"] = mask
             write_npz(data, folder / GRAPH)
+        graph_file = str((folder / GRAPH).resolve())
+        replace(Asked.read(self.folder), dataset=graph_file).write(folder, self._first.config.training)
         for models in self.members.values():
             for model in models:
                 place = folder / model.folder.relative_to(self.folder)
                 place.mkdir(parents=True)
                 for name in (REPORT, CURVE, MODEL, DONE):
                     shutil.copyfile(model.folder / name, place / name)
-                moved = replace(model.config, dataset=str((folder / GRAPH).resolve()))
+                moved = replace(model.config, dataset=graph_file)
                 write_text(place / CONFIG, moved.to_toml(place))
 
 
@@ -210,6 +216,10 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     found, why = record["splits"][str(chosen)], []
     weights = {name: weight for name, weight in found["weights"].items() if weight > 0}
     temperature, threshold = found["temperature"], found["threshold"]
+    if not weights or not temperature > 0:
+        raise InputError(
+            f"'{folder / ENSEMBLE}' is damaged: weights and temperature of split {chosen} must be positive."
+        )
     if models:
         name = _best(folder, record, models)
         weights, temperature, threshold = {name: 1.0}, 1.0, None
