@@ -84,7 +84,8 @@ def test_whatever_is_killed_can_be_gone_on_with(
         kind, at = places[number % len(places)]
         try:
             done, _, result = disturb(name, kind, at, start, tmp_path / f"killed-{number}")
-            assert done.returncode == -signal.SIGKILL, done.stderr
+            if kind == "killed":  # what notices that a file is short may end by itself
+                assert done.returncode == -signal.SIGKILL, done.stderr
             assert result == whole, "gone on with, it ends otherwise"
         except AssertionError as error:
             wrong.append(f"{name}, {kind}, step {at} ({steps[at - 1]}): {str(error).splitlines()[0]}")
