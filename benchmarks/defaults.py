@@ -26,6 +26,8 @@ def train(dataset: str, model: str, options: argparse.Namespace) -> list[dict[st
         glognn.train_models(dataset, model, splits="all", out=folder, data_mirror=options.data_mirror, **settings)
         reports = [read_report(run) for run in sorted(Path(folder).glob("split-*"))]
     kept = ("model", "config", "split", "seed", "scores", "engine", "seconds", "epochs", "versions", "machine")
+    for report in reports:
+        report["config"]["data"]["dataset"] = Path(dataset).stem
     return [
         {"dataset": Path(dataset).stem, "fingerprint": report["data"]["fingerprint"], "settings": model}
         | {name: report[name] for name in kept if name in report}
