@@ -46,7 +46,11 @@ WRONG = {
     "no table": ("[[member]", "is not a readable TOML file"),
     "no member": ("member = []", "members of different names. Got none instead"),
     "no name": ("[[member]]\nmodel = 'mlp'", "name is missing"),
-    "a path": ("[[member]]\nname = '../x'\nmodel = 'mlp'", r"as folders are named. Got '../x' instead"),
+    "a path": (
+        "[[member]]\nname = '../x'\nmodel = 'mlp'",
+        r"as folders are named, in at most 100 bytes. Got '../x' instead",
+    ),
+    "a long name": (f"[[member]]\nname = '{'x' * 101}'\nmodel = 'mlp'", "as folders are named, in at most 100 bytes"),
     "twice": ("[[member]]\nname = 'x'\nmodel = 'mlp'\n" * 2, "Got x, x instead"),
     "an unknown setting": ("[[member]]\nname = 'x'\nmodel = 'mlp'\nbeta1 = 1.0", "The member 'x' of the portfolio"),
     "a wrong value": ("[[member]]\nname = 'x'\nmodel = 'mlp'\ndropout = 7.0", "'dropout' parameter"),

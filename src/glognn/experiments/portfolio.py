@@ -20,6 +20,8 @@ from glognn.settings import suggest
 from glognn.training.config import TrainingConfig
 
 PORTFOLIO = Path(__file__).with_name("portfolio.toml")
+LONGEST = 100
+"""Bytes of a member's name, so that every file system has folders of it."""
 QUALITIES: dict[str, int | None] = {"fast": 3, "good": 8, "best": None}
 """How many members of a portfolio are trained, the first ones; ``None``: all."""
 
@@ -64,8 +66,12 @@ def read_members(content: Mapping[str, Any], place: str) -> list[Member]:
     for table in content["member"]:
         settings = {name: value for name, value in table.items() if name not in ("name", "model")}
         member = Member(table["name"], table["model"], settings)
-        if Path(member.name).name != member.name or "\0" in member.name:
-            raise InputError(f"{place} must name members as folders are named. Got {member.name!r} instead.")
+        long = len(member.name.encode(errors="replace")) > LONGEST
+        if Path(member.name).name != member.name or "\0" in member.name or long:
+            raise InputError(
+                f"{place} must name members as folders are named, in at most {LONGEST} bytes. "
+                f"Got {member.name[:LONGEST]!r} instead."
+            )
         if member.model not in MODELS:
             continue
         try:
