@@ -9,7 +9,6 @@ import pytest
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.portfolio import Member, check_given, choose_members, read_portfolio
-from glognn.models.configs import MODELS
 
 
 @pytest.mark.parametrize("member", read_portfolio(), ids=lambda member: member.name)
@@ -51,6 +50,7 @@ WRONG = {
         r"as folders are named, in at most 100 bytes. Got '../x' instead",
     ),
     "a long name": (f"[[member]]\nname = '{'x' * 101}'\nmodel = 'mlp'", "as folders are named, in at most 100 bytes"),
+    "an unknown model": ("[[member]]\nname = 'x'\nmodel = 'gcm'", "The member 'x' of .* Did you mean 'gcn'"),
     "twice": ("[[member]]\nname = 'x'\nmodel = 'mlp'\n" * 2, "Got x, x instead"),
     "an unknown setting": ("[[member]]\nname = 'x'\nmodel = 'mlp'\nbeta1 = 1.0", "The member 'x' of the portfolio"),
     "a wrong value": ("[[member]]\nname = 'x'\nmodel = 'mlp'\ndropout = 7.0", "'dropout' parameter"),
@@ -65,10 +65,6 @@ def test_a_wrong_portfolio_is_refused_in_words(name: str, tmp_path: Path) -> Non
         read_portfolio(tmp_path / "p.toml")
 
 
-def test_members_of_models_that_this_version_has_not_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "p.toml"
-    path.write_text("[[member]]\nname = 'x'\nmodel = 'tomorrow'\n[[member]]\nname = 'y'\nmodel = 'mlp'\n")
-    assert "tomorrow" not in MODELS
-    assert read_portfolio(path) == [Member("y", "mlp", {})]
+def test_a_portfolio_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no portfolio"):
         read_portfolio(tmp_path / "absent.toml")

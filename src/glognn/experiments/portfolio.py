@@ -14,7 +14,7 @@ from typing import Any
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig, resolve
 from glognn.graph.config import GraphConfig
-from glognn.models.configs import MODELS
+from glognn.models.configs import MODELS, find_model
 from glognn.records import misfit, read_toml
 from glognn.settings import suggest
 from glognn.training.config import TrainingConfig
@@ -47,10 +47,7 @@ class Member:
 
 
 def read_portfolio(path: Path | None = None) -> list[Member]:
-    """The members of a portfolio file, by default the package's, in their order.
-
-    Those whose model this version has not are left out.
-    """
+    """The members of a portfolio file, by default the package's, in their order."""
     path = PORTFOLIO if path is None else path
     try:
         return read_members(read_toml(path), f"The portfolio '{path}'")
@@ -72,9 +69,8 @@ def read_members(content: Mapping[str, Any], place: str) -> list[Member]:
                 f"{place} must name members as folders are named, in at most {LONGEST} bytes. "
                 f"Got {member.name[:LONGEST]!r} instead."
             )
-        if member.model not in MODELS:
-            continue
         try:
+            find_model(member.model)
             member.resolve({}, "pairs", None)
         except InputError as error:
             raise InputError(f"The member '{member.name}' of {place[0].lower()}{place[1:]}: {error}") from None
