@@ -109,20 +109,28 @@ _ENSEMBLE: Form = {
 }
 
 
+def _sealed_record(folder: Path, name: str, version: int, form: Form, absent: str) -> Report:
+    """A record of a folder as it was when that was finished, of a known version and form."""
+    path = folder / name
+    check_files(folder, [name])
+    try:
+        check_version(path, read_record(path, {}), version)
+        record: Report = read_record(path, form)
+    except FileNotFoundError:
+        raise InputError(f"'{folder}' {absent}.") from None
+    return record
+
+
 def read_ensemble(folder: Path) -> Report:
     """The record of an ``auto`` folder: its members, and for each split the weights of its ensemble.
 
     ``ended`` says why it ended, and is empty while it is under way.
     """
-    path = folder / ENSEMBLE
-    check_files(folder, [ENSEMBLE])
-    try:
-        check_version(path, read_record(path, {}), ENSEMBLE_VERSION)
-        record: Report = read_record(path, _ENSEMBLE)
-    except FileNotFoundError:
-        raise InputError(f"'{folder}' has no trained member yet: there is no {ENSEMBLE}.") from None
+    record = _sealed_record(
+        folder, ENSEMBLE, ENSEMBLE_VERSION, _ENSEMBLE, f"has no trained member yet: there is no {ENSEMBLE}"
+    )
     if wrong := _contradiction(record):
-        raise InputError(f"'{path}' is damaged: {wrong}.")
+        raise InputError(f"'{folder / ENSEMBLE}' is damaged: {wrong}.")
     return record
 
 
@@ -153,12 +161,7 @@ def _contradiction(record: Report) -> str:
 def read_report(folder: Path) -> Report:
     """The record of a run, or of a run over several splits, as it was when that was finished."""
     path = folder / REPORT
-    check_files(folder, [REPORT])
-    try:
-        check_version(path, read_record(path, {}), SCHEMA_VERSION)
-        report: Report = read_record(path, _REPORT)
-    except FileNotFoundError:
-        raise InputError(f"'{folder}' has no readable {REPORT}: there is none.") from None
+    report = _sealed_record(folder, REPORT, SCHEMA_VERSION, _REPORT, f"has no readable {REPORT}: there is none")
     if report["kind"] == "run":
         report.setdefault("threshold", None)  # which came later
     wrong = misfit(report, _RUN if report["kind"] == "run" else _SPLITS)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+import torch
 
 from glognn.graph.adjacency import Adjacency
 from glognn.graph.extension import Extension
@@ -185,8 +186,6 @@ def _feature_counts(x: Any, count: int) -> Numbers:
 
 
 def _encoded(counts: Numbers, known: Numbers, graph: Graph) -> Any:
-    import torch
-
     mean, spread = known.mean(axis=1, keepdims=True), known.std(axis=1, keepdims=True)
     constant = spread <= 1e-12 * np.abs(known).max(axis=1, keepdims=True)
     standard = np.where(constant, 0.0, (counts - mean) / np.where(constant, 1.0, spread))

@@ -22,8 +22,6 @@ ADJACENCY = "adjacency"
 LINK, LINK_IN, DEGREES, NEIGHBOURS = "link", "link_in", "degrees", "neighbours"
 OUT, IN, BOTH = "out", "in", "both"
 
-_DEGREE_COLUMNS = 64
-
 Word = tuple[str, ...]
 """Names of operators that are multiplied."""
 
@@ -148,10 +146,10 @@ INPUTS: dict[str, Input] = {
     LINK: _link(OUT),
     LINK_IN: _link(IN),
     DEGREES: Input(
-        columns=lambda num_features, num_nodes: _DEGREE_COLUMNS,
+        columns=lambda num_features, num_nodes: _directions().DEGREE_COLUMNS,
         make=lambda graph, normalization: _directions().degrees(graph),
         new_rows=lambda extension, normalization: _directions().new_degrees(extension),
-        bytes=lambda sizes, normalization: 4 * _DEGREE_COLUMNS * sizes.nodes,
+        bytes=lambda sizes, normalization: 4 * _directions().DEGREE_COLUMNS * sizes.nodes,
     ),
     NEIGHBOURS: Input(
         columns=lambda num_features, num_nodes: num_features,
