@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,9 @@ ENVIRONMENT = os.environ | {
 }
 """For programs that tests start: a plain terminal, no GPU, a cache of their own."""
 
+no_warnings = pytest.mark.filterwarnings("error", "ignore::ResourceWarning")
+"""Any warning fails the test, but for one that the collector of another test's remains may give at any time."""
+
 _FIGURES = pytest.StashKey[dict[str, str]]()
 
 
@@ -69,6 +73,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def figures(request: pytest.FixtureRequest) -> dict[str, str]:
     """Numbers worth seeing after a test run; written at its end."""
     return request.config.stash[_FIGURES]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # one of several processes: the first one writes the figures
+        session.config.workeroutput["figures"] = session.config.stash[_FIGURES]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[_FIGURES].update(getattr(node, "workeroutput", {}).get("figures", {}))
 
 
 def pytest_unconfigure() -> None:

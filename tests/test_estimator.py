@@ -24,7 +24,7 @@ from torch_geometric.data import Data
 
 from glognn import GloGNN, GloGNNClassifier, InputError, TrainingConfig, train
 from glognn.storage import write_text
-from tests.conftest import make_data
+from tests.conftest import make_data, no_warnings
 from tests.program import Program
 
 QUICK: dict[str, Any] = {"epochs": 15, "hidden_channels": 8, "threads": 1, "device": "cpu"}
@@ -375,7 +375,7 @@ def test_errors_say_what_is_wrong(settings: dict[str, Any], arguments: dict[str,
         GloGNNClassifier(**(QUICK | settings)).fit(**given)
 
 
-@pytest.mark.filterwarnings("error")
+@no_warnings
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_complex_features_are_refused(form: Callable[[Any], Any]) -> None:
     with pytest.raises(ValueError, match="Complex data not supported"):

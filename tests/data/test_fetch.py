@@ -458,6 +458,7 @@ def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path, cache: Path
         fetch.fetch(PublishedFile("x", f"https://localhost:{server.server_port}/x"))
     assert kept(cache) == []
     server.shutdown()
+    server.server_close()
 
 
 def test_random_splits_only_where_the_published_ones_are_gone(

@@ -17,7 +17,7 @@ from glognn.data.npz import read_npz, write_npz
 from glognn.data.sources import find_source, load_dataset
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
-from tests.conftest import REAL_DATA, make_data
+from tests.conftest import REAL_DATA, make_data, no_warnings
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -138,7 +138,7 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("error")
+@no_warnings
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_arrays_are_refused_in_one_line(case: str, tmp_path: Path) -> None:
     changes, message = WRONG[case]

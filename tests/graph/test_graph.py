@@ -18,7 +18,7 @@ from glognn.graph.adjacency import AdjacencyCache
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph, prepare_features
 from glognn.graph.sparse import SparseMatrix
-from tests.conftest import make_data
+from tests.conftest import make_data, no_warnings
 
 
 def adjacency(data: Data, **settings: object) -> Tensor:
@@ -315,7 +315,7 @@ def test_large_indices_stay_exact() -> None:
     assert np.array_equal(matrix.to_scipy().toarray(), np.eye(3))
 
 
-@pytest.mark.filterwarnings("error")
+@no_warnings
 @pytest.mark.parametrize("part", ["x", "sparse x", "edge_weight", "y"])
 def test_complex_numbers_are_refused(part: str) -> None:
     """Never cut down to their real part."""
