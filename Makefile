@@ -58,7 +58,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.dev $(VENV)/.native
-	$(BIN)/python -m pytest --durations 5
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations 5
 
 wheel: $(VENV)/.dev
 	rm -rf dist build
