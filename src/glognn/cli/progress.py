@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import (
@@ -66,7 +67,7 @@ class Display(Progress):
         self._done = 0
         self._live: Bars | Status | None = None
         self._counted = self._epochs = TaskID(0)
-        self._last_line = time.monotonic()
+        self._last_line = self._begun = time.monotonic()
         self._title = self._metric = ""
 
     def __enter__(self) -> Self:
@@ -100,7 +101,7 @@ class Display(Progress):
         self._say(f"{what} is left out: {reason}")
 
     def on_begin(self, work: Work) -> None:
-        self.work, self._done = work, work.done
+        self.work, self._done, self._begun = work, work.done, time.monotonic()
         if work.unit in ("splits", "members"):
             self._begin_training(work)
             return
@@ -193,7 +194,9 @@ class Display(Progress):
         note = "" if best is None else f"best {100 * best:.2f} %"
         self._advance(done, note=note)
         if not self.console.is_terminal:
-            self._say(f"  {done}/{self.work.total} trials{', ' if note else ''}{note}")
+            each = (time.monotonic() - self._begun) / max(done - self.work.done, 1)
+            left = timedelta(seconds=round(each * (self.work.total - done)))
+            self._say(f"  {done}/{self.work.total} trials{', ' if note else ''}{note}, about {left} left")
 
     def on_search_end(self, found: Sequence[StudyResult]) -> None:
         from glognn.report.study import best_table, render_best

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR, flag, with_settings
+from glognn.cli.options import MIRROR, WORKERS, flag, with_settings
 from glognn.cli.tables import table_options, with_tables
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.auto import auto, means_auto
@@ -63,9 +63,13 @@ def command(
     tune: Annotated[
         int | None,
         typer.Option(
-            "--tune", min=1, help="First search settings in this many trials (see 'glognn tune'), then train."
+            "--tune",
+            min=1,
+            help="First search settings in this many trials (see 'glognn tune'), then train; of several splits for "
+            "each by itself.",
         ),
     ] = None,
+    workers: WORKERS = None,
     time_limit: Annotated[
         float | None,
         typer.Option("--time-limit", help="With auto: seconds of training. [dim]Default: 300.[/dim]"),
@@ -140,6 +144,7 @@ def command(
                 out=out,
                 resume=resume,
                 tune=tune,
+                workers=workers,
                 tables=table_options(tables) if tables and resume is None else None,
                 data_mirror=data_mirror,
                 progress=display,

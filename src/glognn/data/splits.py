@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,6 +79,23 @@ def add_folds(data: Data, num_folds: int, seed: int) -> str:
     for name, mask in folds(data.y.view(-1), num_folds, seed=seed).items():
         data[f"{name}_mask"] = mask
     return f"{data.val_mask.shape[1]} folds of all labels, stratified, seed {seed}"
+
+
+def redraw(y: Tensor, masks: Mapping[str, Tensor], split: int, count: int, *, seed: int = 0) -> dict[str, Tensor]:
+    """The train and val nodes of a split dealt out anew, ``count`` times, each n x ``count``; its test nodes stay out.
+
+    Every class keeps its share in val. ``test`` is empty.
+    """
+    labels = y.cpu().numpy()
+    train, val = (masks[name][:, split].cpu().numpy() for name in ("train", "val"))
+    nodes = np.flatnonzero((train | val) & (labels >= 0))
+    drawn = np.zeros((labels.size, count), dtype=bool)
+    for column in range(count):
+        drawn[validation_part(labels, nodes, val.sum() / nodes.size, seed + column), column] = True
+    inside = np.zeros((labels.size, 1), dtype=bool)
+    inside[nodes] = True
+    found = {"train": inside & ~drawn, "val": drawn, "test": np.zeros_like(drawn)}
+    return {name: torch.from_numpy(mask) for name, mask in found.items()}
 
 
 def validation_part(labels: IntArray, nodes: IntArray, fraction: float, seed: int) -> IntArray:

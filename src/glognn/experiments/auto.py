@@ -23,7 +23,7 @@ from glognn.experiments.layout import AUTO, DONE
 from glognn.experiments.leaderboard import Standing, standings
 from glognn.experiments.portfolio import Member, check_given, choose_members, read_members, read_portfolio
 from glognn.experiments.progress import Progress, Work
-from glognn.experiments.train import make_graph
+from glognn.experiments.tune import make_graph
 from glognn.records import NUMBER, Form, check_version, misfit, read_toml
 from glognn.storage import write_text
 

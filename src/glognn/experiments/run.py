@@ -12,7 +12,7 @@ import shutil
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,9 @@ from glognn.training.preflight import check_memory, members_at_once
 from glognn.training.threshold import check_threshold, choose_threshold
 
 logger = logging.getLogger(__name__)
+
+SEARCHED_APART = "searched for each split by itself, on its own validation nodes; those of the first are shown"
+"""What a record says of splits with settings of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +322,15 @@ def run_splits(
     (folder / DONE).unlink(missing_ok=True)  # which says what the report was
     write_json(folder / REPORT, summary)
     seal(folder, measure_tables(config.dataset))
+    return summary
+
+
+def summarize_apart(folder: Path, runs: list[tuple[RunConfig, Report]]) -> Report:
+    """Write the mean over splits, each with settings of its own, into the folder that holds them."""
+    reports = [report for _, report in runs]
+    splits = ",".join(str(report["split"]) for report in reports)
+    summary = summarize(replace(runs[0][0], splits=splits), reports) | {"settings": SEARCHED_APART}
+    write_json(folder / REPORT, summary)
     return summary
 
 
