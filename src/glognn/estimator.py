@@ -539,7 +539,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"The 'model' parameter of load must be one of {', '.join(map(repr, MODELS))}. Got {model!r} instead."
             )
-        saved = open_saved(Path(folder), MODELS if model is None else [model], split)
+        saved = open_saved(Path(folder), MODELS if model is None else [model], split, average=False)
         assert isinstance(saved, SavedModel)
         return cls._from_run(saved) if saved.kind == "run" else cls._from_classifier(saved)
 

@@ -46,8 +46,6 @@ def command(
 
       glognn evaluate runs/first --model glognn++ --split 1
     """
-    import numpy as np
-
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
@@ -59,13 +57,12 @@ def command(
         raise InputError("--id and --label are columns of a table of truth. Give it with --labels FILE.")
     names = [] if labels is None else column_names(labels)
     chosen = open_saved(run, [model] if model else [], split)
-    predictions, graph = chosen.predict(data_mirror)
     if labels is None:
-        nodes = np.flatnonzero(graph.masks["test"][:, chosen.split].numpy())
+        predictions, nodes, y, truth = chosen.held_out(data_mirror)
         if not nodes.size:
             raise InputError(f"'{run}' has no test nodes to measure on. Give the truth with --labels FILE.")
-        y, truth = graph.y.numpy()[nodes], f"test set of split {chosen.split}"
     else:
+        predictions, _ = chosen.predict(data_mirror)
         usual = ("node", "label") if chosen.tables is None else (chosen.tables.id_column, chosen.tables.label_column)
         columns = [
             find_column(labels, names, wanted or (known if known in names else None), place, option)

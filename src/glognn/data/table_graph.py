@@ -159,45 +159,6 @@ class KeptTables:
             read=content["read"],
         )
 
-    def new_nodes(
-        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
-    ) -> tuple[Data, Values, dict[str, int]]:
-        """Nodes that were not in the graph: a ``Data`` of their rows and edges, their ids, and what was left out.
-
-        Its ``edge_index`` numbers the graph's nodes first and the new ones after them. Edges between two nodes of the
-        graph are left out: the graph stays as it was in training.
-        """
-        import pyarrow as pa
-        import torch
-        from torch_geometric.data import Data
-
-        names = column_names(nodes)
-        column = find_column(nodes, names, self.id_column, 0, "the id column of training")
-        table = read_table(nodes, ids=[column], text=self.encoding.text_columns)
-        ids = unique_ids(table[column], f"column '{column}' of '{nodes}'")
-        known = positions(ids, self.ids) >= 0
-        if known.any():
-            raise InputError(
-                f"The ids in column '{column}' of '{nodes}' must be new. Got {name_some(ids.filter(pa.array(known)))}, "
-                "which the graph of training holds: predict without --nodes gives their classes."
-            )
-        x = torch.from_numpy(self.encoding.encode(table, str(nodes))) if self.encoding.num_features else None
-        if ids.type != self.ids.type:
-            every = pa.concat_arrays([self.ids.cast(pa.string()), ids.cast(pa.string())])
-        else:
-            every = pa.concat_arrays([self.ids, ids])
-        index, weight, left_out = np.empty((2, 0), np.int64), None, {"unknown": 0, "known": 0}
-        if edges is not None:
-            columns = {name: self.edge_columns[name] for name in ("source", "target", "weight")}
-            found = read_edges(edges, every, unknown=unknown_edges, **columns)
-            old = (found.index < len(self.ids)).all(axis=0)
-            index, left_out = found.index[:, ~old], {"unknown": found.unknown, "known": int(old.sum())}
-            weight = None if found.weight is None else found.weight[~old]
-        data = Data(x=x, edge_index=torch.from_numpy(index), num_nodes=len(ids))
-        if weight is not None:
-            data.edge_weight = torch.from_numpy(weight)
-        return data, ids, left_out
-
 
 def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     """The graph that tables describe, as a ``Data``, and what is worth keeping of them."""

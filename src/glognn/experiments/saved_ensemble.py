@@ -19,6 +19,7 @@ import numpy as np
 from glognn.data.classes import Array, Classes
 from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.npz import write_npz
+from glognn.data.tables import IntArray
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.experiments.auto import Asked
 from glognn.experiments.ensemble import apply, calibrated
@@ -26,7 +27,8 @@ from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MO
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report, damaged, read_ensemble
-from glognn.experiments.saved import Probabilities, SavedModel, class_array, open_run
+from glognn.experiments.saved import Probabilities, Saved, SavedModel, class_array, open_run
+from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
 from glognn.training.preflight import ran_out
@@ -41,7 +43,7 @@ Score = Callable[[SavedModel, "Data", Graph], Probabilities]
 
 
 @dataclass(frozen=True, eq=False)
-class SavedEnsemble:
+class SavedEnsemble(Saved):
     """Some members of an automatic run, opened but not yet read.
 
     Attributes:
@@ -116,32 +118,28 @@ class SavedEnsemble:
         """The graph it was trained on, as loaded, and as prepared for its first member."""
         return self._first.graph(mirror)
 
-    def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
-        """Predictions for all nodes of the graph."""
-        data, graph = self.graph(mirror)
-        named = self._first.name(self.probabilities(data, device))
-        return replace(named, threshold=self.threshold, classes=self.classes or named.classes), graph
+    def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
+        return self._mean(data, lambda model, _, graph: model.probabilities(graph, device), "score the nodes", changes)
 
-    def predict_new(
-        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
-    ) -> tuple[Predictions, dict[str, int]]:
-        """Predictions for nodes that were not in the graph, and how many of their edges were left out and why."""
-        if self.tables is None:
-            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
-        new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
-        found = self.new_probabilities(self.graph()[0], new)
-        classes = self.classes or self.tables.classes
-        return Predictions(self.tables.id_column, ids, classes, found, self.threshold), left_out
+    def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
+        return self._mean(
+            data, lambda model, used, graph: model.new_probabilities(used, graph, new), "take new nodes", changes
+        )
+
+    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, IntArray, IntArray, str]:
+        found, graph = self.predict(mirror)
+        nodes = np.flatnonzero(graph.masks["test"][:, self.split].cpu().numpy())
+        return found, nodes, graph.y.cpu().numpy()[nodes], f"test set of split {self.split}"
 
     def probabilities(self, data: Data, device: str = "auto") -> Probabilities:
         """Of all nodes of the graph, given as loaded."""
-        return self._mean(data, lambda model, _, graph: model.probabilities(graph, device), "score the nodes")
+        return self.score_all(data, device)
 
     def new_probabilities(self, data: Data, new: Data) -> Probabilities:
         """Of nodes that were not in the graph, which is given as loaded."""
-        return self._mean(data, lambda model, data, graph: model.new_probabilities(data, graph, new), "take new nodes")
+        return self.score_new(data, new)
 
-    def _mean(self, data: Data, score: Score, task: str) -> Probabilities:
+    def _mean(self, data: Data, score: Score, task: str, changes: GraphChanges | None) -> Probabilities:
         """Over the members that can; the others are named in a warning, and the weights of the rest scaled to 1.
 
         Each fold has its own mean, which is what the temperature was chosen for.
@@ -150,9 +148,10 @@ class SavedEnsemble:
         errors: dict[str, Exception] = {}
         for name, models in self.members.items():
             try:
-                _, graph = models[0].graph(data=data)
+                used, graph = models[0].graph(data=data)
+                used, graph = changes.apply(used, graph) if changes else (used, graph)
                 heat = self.temperatures[name]
-                found = [self.weights[name] * calibrated(score(model, data, graph), heat) for model in models]
+                found = [self.weights[name] * calibrated(score(model, used, graph), heat) for model in models]
             except (GloGNNError, MemoryError, RuntimeError) as error:
                 if not isinstance(error, GloGNNError) and not ran_out(error):
                     raise
@@ -166,7 +165,7 @@ class SavedEnsemble:
                 f"The member '{name}', with the weight {self.weights[name]:.2f}, cannot {task} and is left out; the "
                 f"others make up for it. {reason}",
                 DataWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         used = sum(weight for name, weight in self.weights.items() if name not in errors)
         folds = [apply(np.ones(1), total[np.newaxis] / used, self.temperature) for total in totals]
