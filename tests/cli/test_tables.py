@@ -408,10 +408,44 @@ def test_new_nodes_are_predicted_from_tables(finished: Path, glognn: Run, tmp_pa
     options = ["--nodes", "new.csv", "--edges", "new_edges.csv", "--unknown-edges", "drop", "--out", "new-found.csv"]
     code, out, err = glognn("predict", str(finished / "run"), *options)
     assert code == 0, err
-    assert "1 to unknown ids, 1 between nodes that the graph holds" in out
+    assert "1 edge between its nodes added; 3 new nodes with 3 edges; 1 edge to unknown ids left out" in out
     found = pd.read_csv("new-found.csv")
     assert found["who"].tolist() == ["new-1", "new-2", "new-3"]
     assert np.allclose(found["probability_no"] + found["probability_yes"], 1)
+
+
+def test_changes_of_known_nodes_are_scored_and_said(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    run, known = str(finished / "run"), nodes["who"].tolist()
+    nodes.iloc[[5, 2]].assign(age=99).to_csv("changed.csv", index=False)
+    pd.DataFrame([(known[0], known[9])], columns=["from", "to"]).to_csv("more.csv", index=False)
+    code, out, err = glognn("predict", run, "--nodes", "changed.csv", "--edges", "more.csv", "--out", "some.csv")
+    assert code == 0, err
+    assert "1 edge between its nodes added; 2 nodes of it in the table, 2 with other features" in out
+    assert pd.read_csv("some.csv")["who"].tolist() == [known[5], known[2]]
+    assert glognn("predict", run, "--edges", "more.csv", "--out", "now.csv")[0] == 0
+    assert glognn("predict", run, "--out", "then.csv")[0] == 0
+    now, then = (pd.read_csv(name).set_index("who") for name in ("now.csv", "then.csv"))
+    assert now.index.tolist() == known
+    assert (now.loc[known[9]] != then.loc[known[9]]).any()
+    Path("ids.csv").write_text(f"who\n{known[9]}\n", encoding="utf-8")
+    options = ["--edges", "more.csv", "--ids", "ids.csv", "--out", "one.csv"]
+    assert glognn("predict", run, *options)[0] == 0
+    pd.testing.assert_frame_equal(pd.read_csv("one.csv").set_index("who"), now.loc[[known[9]]])
+
+
+def test_a_run_of_several_splits_is_refitted_and_used(glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    options = ["--random-splits", "2", "--fractions", "60/20/20", "--refit", "--out", "run"]
+    code, out, err = glognn("train", *TRAIN, *options)
+    assert code == 0, err
+    assert "sets: random 60/20/20, stratified, seed 0" in out
+    assert "model refitted on all 40 labels" in out
+    code, out, _ = glognn("predict", "run", "--out", "all.csv")
+    assert (code, "Used: model refitted on all 40 labels" in out) == (0, True)
+    code, out, _ = glognn("evaluate", "run")
+    assert "test sets of splits 0, 1, each node scored by the models that have not learned from it" in out
+    assert "not learned" not in glognn("evaluate", "run", "--split", "1")[1]
 
 
 def test_a_search_comes_first_where_asked_for(glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -570,6 +604,11 @@ BAD_TRAINING: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "out is a file": (put("run", "x"), [], "cannot be written"),
     "resume and tables": (nothing, ["--resume", "run"], "Leave out --"),
     "tune and config": (nothing, ["--tune", "2", "--config", "published:texas"], "Leave out one"),
+    "two fractions": (nothing, ["--fractions", "60/40"], "as in 60/20/20. Got '60/40' instead"),
+    "fractions of more": (nothing, ["--fractions", "60/20/30"], "that sum to 100 (or to 1)"),
+    "fractions without test": (nothing, ["--fractions", "80/20/0"], "three positive shares"),
+    "fractions and a column": (nothing, ["--fractions", "60/20/20", "--split-column", "plan"], "Leave out one of them"),
+    "workers without a search": (nothing, ["--workers", "2"], "--workers is for searches"),
     "no trials": (nothing, ["--tune", "0"], "--tune"),
     "unknown model": (nothing, ["--model", "glogn"], "Did you mean"),
     "wrong setting": (nothing, ["--gamma", "7"], "'gamma' parameter"),
@@ -615,9 +654,13 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
         "not the one that 'run' was trained on",
     ),
     "no id": (put("ids.csv", "who\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "must have rows"),
-    "edges alone": (nothing, ["run", "--out", "p.csv", "--edges", "edges.csv"], "with --nodes FILE"),
-    "ids and nodes": (nothing, ["run", "--out", "p.csv", "--ids", "a.csv", "--nodes", "b.csv"], "Leave out one"),
-    "known nodes": (nothing, ["run", "--out", "p.csv", "--nodes", "nodes.csv"], "must be new"),
+    "no edges to be unknown": (nothing, ["run", "--out", "p.csv", "--unknown-edges", "drop"], "with --edges FILE"),
+    "no new nodes": (nothing, ["run", "--out", "p.csv", "--nodes", "b.csv"], "no table 'b.csv'"),
+    "an edge to nobody": (
+        put("e.csv", "from,to\na,b\n"),
+        ["run", "--out", "p.csv", "--edges", "e.csv"],
+        "unknown ids ('a', 'b')",
+    ),
     "a column less": (
         edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x").drop(columns="age")),
         ["run", "--out", "p.csv", "--nodes", "nodes.csv"],

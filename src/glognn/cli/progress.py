@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import (
@@ -20,6 +21,7 @@ from rich.status import Status
 
 from glognn.cli.tables import describe_graph, describe_tables
 from glognn.cli.terminal import Terminal
+from glognn.experiments.layout import REFIT
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
 from glognn.report.summary import percent
@@ -168,6 +170,12 @@ class Display(Progress):
                 f"{100 * selected['test']:.2f} % (validation {100 * selected['val']:.2f} %, epoch {selected['epoch']} "
                 f"of {report['scores']['last']['epoch']}, {report['seconds']:.1f} s)"
             )
+
+    def on_refit(self, folder: Path, record: Report) -> None:
+        if not self.quiet:
+            from glognn.experiments.refit import describe_refit
+
+            self._say(f"  {describe_refit(record)}: {folder / REFIT}; the scores are those of the splits")
 
     def on_description(self, text: str) -> None:
         if not self.quiet:

@@ -70,6 +70,14 @@ def command(
         ),
     ] = None,
     workers: WORKERS = None,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="Then train on all labels for as many epochs as validation chose, and predict with that. With "
+            "--resume also of a finished run.",
+        ),
+    ] = False,
     time_limit: Annotated[
         float | None,
         typer.Option("--time-limit", help="With auto: seconds of training. [dim]Default: 300.[/dim]"),
@@ -128,6 +136,8 @@ def command(
     only_auto = {"time_limit": time_limit, "quality": quality, "folds": folds, "portfolio": portfolio}
     chosen = {name: value for name, value in only_auto.items() if value is not None}
     if means_auto(model or (), tables=bool(tables), config=config, tune=tune, resume=resume):
+        if refit:
+            raise InputError("--model auto uses all labels already, in folds. Leave out --refit, or name a model.")
         where = {"splits": splits, "out": out, "resume": resume, "data_mirror": data_mirror}
         own = table_options(tables) if tables and resume is None else None
         _auto(console, quiet, data=dataset, tables=own, **where, **chosen, **flags, **settings)
@@ -145,6 +155,7 @@ def command(
                 resume=resume,
                 tune=tune,
                 workers=workers,
+                refit=refit,
                 tables=table_options(tables) if tables and resume is None else None,
                 data_mirror=data_mirror,
                 progress=display,

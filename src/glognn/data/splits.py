@@ -22,6 +22,26 @@ RANDOM_SPLITS = "random 50/25/25, stratified, seed 0"
 """What :func:`random_splits` gives by default, in the words of a record."""
 
 
+def parse_fractions(text: str) -> tuple[float, float, float]:
+    """``60/20/20``: the shares of train, val and test nodes, in percent or as parts of 1."""
+    try:
+        parts = [float(part) for part in text.split("/")]
+    except ValueError:
+        parts = []
+    if len(parts) != 3 or min(parts) <= 0 or not any(abs(sum(parts) - whole) < 1e-6 * whole for whole in (100, 1)):
+        raise InputError(
+            "--fractions must be three positive shares of train, val and test nodes that sum to 100 (or to 1), as in "
+            f"60/20/20. Got {text!r} instead."
+        )
+    train, val, test = (part / sum(parts) for part in parts)
+    return train, val, test
+
+
+def describe_splits(fractions: tuple[float, float, float], seed: int) -> str:
+    """What :func:`random_splits` gives, in the words of a record."""
+    return f"random {'/'.join(f'{100 * part:.4g}' for part in fractions)}, stratified, seed {seed}"
+
+
 def random_splits(
     y: Tensor, num_splits: int = 5, *, seed: int = 0, fractions: tuple[float, float, float] = FRACTIONS
 ) -> dict[str, Tensor]:

@@ -73,7 +73,7 @@ _SETS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "t
 class TableOptions:
     """Which tables and columns make a graph; ``None`` for a column: the first, for ends of edges the first two.
 
-    Without a split column there are random splits, by default one, or so many ``folds`` of all labels.
+    Without a split column there are random splits, by default one of 50/25/25, or so many ``folds`` of all labels.
     """
 
     nodes: Path
@@ -86,6 +86,7 @@ class TableOptions:
     unknown_edges: str = "error"
     split_column: str | None = None
     random_splits: int | None = None
+    fractions: str | None = None
     folds: int = 0
     split_seed: int = 0
     drop_columns: Sequence[str] = ()
@@ -219,14 +220,18 @@ def _add_splits(data: Data, table: Table, options: TableOptions) -> str:
     """Put masks into the graph; where they are from, in words."""
     import torch
 
-    from glognn.data.splits import add_folds, random_splits
+    from glognn.data.splits import FRACTIONS, add_folds, describe_splits, parse_fractions, random_splits
 
+    if options.split_column is not None and options.fractions:
+        raise InputError("--split-column says which nodes train, and so does --fractions. Leave out one of them.")
     if options.split_column is None and options.folds:
         return add_folds(data, options.folds, options.split_seed)
     if options.split_column is None:
-        for name, mask in random_splits(data.y, options.random_splits or 1, seed=options.split_seed).items():
+        fractions = parse_fractions(options.fractions) if options.fractions else FRACTIONS
+        count, seed = options.random_splits or 1, options.split_seed
+        for name, mask in random_splits(data.y, count, seed=seed, fractions=fractions).items():
             data[f"{name}_mask"] = mask
-        return f"random 50/25/25, stratified, seed {options.split_seed}"
+        return describe_splits(fractions, seed)
     place = f"column '{options.split_column}' of '{options.nodes}'"
     values = [None if value is None else str(value).strip() for value in plain(table[options.split_column]).to_pylist()]
     strange = sorted({value for value in values if value and value.lower() not in _SETS})

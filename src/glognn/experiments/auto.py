@@ -204,7 +204,7 @@ def auto(
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
     with held_for_new_runs(folder, new=not out):
         if tables is not None:
-            used = 0 if tables.split_column or tables.random_splits else folds
+            used = 0 if tables.split_column or tables.random_splits or tables.fractions else folds
             dataset = make_graph(replace(tables, folds=used), folder, progress)
             origin = _tables_origin(folder)
         else:

@@ -63,6 +63,9 @@ class Progress(Callback):
     def on_split_end(self, report: Report) -> None:
         """A model is trained on a split, or was before."""
 
+    def on_refit(self, folder: Path, record: Report) -> None:
+        """The model of a run was trained on all labels, or was before."""
+
     def on_description(self, text: str) -> None:
         """What kind of graph it is that a portfolio is about to be trained on, and what that means for the choice."""
 

@@ -19,6 +19,7 @@ from glognn.data.tables import IntArray
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.predictions import Predictions
+from glognn.experiments.refit import open_refit
 from glognn.experiments.reports import Report
 from glognn.experiments.saved import Probabilities, Saved, SavedModel, choose_run
 from glognn.graph.changes import GraphChanges
@@ -133,6 +134,9 @@ def open_mean(folder: Path, models: Sequence[str] = ()) -> SavedModel | SavedMea
     if len({each.fingerprint for each in judged if each.config.graph == judged[0].config.graph}) > 1:
         raise InputError(f"The splits of '{chosen.folder}' were trained on different graphs: predict with --split.")
     why = [chosen.why] if chosen.why else []
+    refitted, words = open_refit(chosen, judged)
+    if refitted:
+        return SavedMean(chosen.folder, ", ".join([*why, words]), refitted, judged, _threshold(judged))
     if len(judged) == 1:
         return replace(judged[0], why=", ".join(why))
     why.append(f"mean of the models of {len(judged)} splits (--split takes one)")

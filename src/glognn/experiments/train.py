@@ -46,6 +46,7 @@ def train_models(
     resume: str | Path | None = None,
     tune: int | None = None,
     workers: int | None = None,
+    refit: bool = False,
     tables: TableOptions | None = None,
     data_mirror: str | Path | None = None,
     progress: Progress | None = None,
@@ -63,6 +64,8 @@ def train_models(
         tune: First search settings in this many trials, see :func:`~glognn.tune`; of several splits for each by
             itself, on its own validation nodes, so that no test node of one has a say in the choice for another.
         workers: Processes that search; by default one for each core, with ``device="cuda"`` 1.
+        refit: Then train on all labels, for as many epochs as validation chose, see
+            :mod:`glognn.experiments.refit`; that is what predicts. With ``resume``, also of a finished run.
         tables: Your own tables instead of a dataset.
         data_mirror: Folder of published files.
         progress: Is told how the work goes on.
@@ -75,7 +78,7 @@ def train_models(
         given = {**chosen, **(vars(tables) if tables else {}), **settings}
         for name in (name for name, value in given.items() if value):
             raise InputError(f"--resume takes its settings from the run folder. Leave out --{name.replace('_', '-')}.")
-        return _resume(Path(resume), data_mirror, progress)
+        return _resume(Path(resume), refit, data_mirror, progress)
     if workers and not tune:
         raise InputError("--workers is for searches: give --tune TRIALS, or leave it out.")
     if tune and config is not None:
@@ -93,7 +96,7 @@ def train_models(
             configs = resolve(names, source, settings, make_graph(tables, folder, progress), splits)
         if tune:
             configs = _search(folder / "tune", configs, settings, tune, workers, data_mirror, progress)
-        return _start(folder, configs, data_mirror, progress)
+        return _start(folder, configs, refit, data_mirror, progress)
 
 
 def _search(
@@ -132,7 +135,9 @@ def _search(
     ]
 
 
-def _start(folder: Path, configs: list[RunConfig], mirror: str | Path | None, progress: Progress) -> TrainedModels:
+def _start(
+    folder: Path, configs: list[RunConfig], refit: bool, mirror: str | Path | None, progress: Progress
+) -> TrainedModels:
     from glognn.data.table_graph import KeptTables
     from glognn.experiments.folder import start_runs
 
@@ -142,16 +147,16 @@ def _start(folder: Path, configs: list[RunConfig], mirror: str | Path | None, pr
     if (folder / TABLES).is_file():
         sizes = KeptTables.load(folder).read["class_sizes"]
         advice = advise(sizes, graphs[0].facts, configs[0], tuned=(folder / "tune").is_dir())
-    return _run(folder, runs, graphs, advice, progress)
+    return _run(folder, runs, graphs, advice, refit, progress)
 
 
-def _resume(folder: Path, mirror: str | Path | None, progress: Progress) -> TrainedModels:
+def _resume(folder: Path, refit: bool, mirror: str | Path | None, progress: Progress) -> TrainedModels:
     from glognn.experiments.folder import find_runs, held
 
     find_runs(folder)
     with held(folder):
         runs = find_runs(folder)
-        return _run(folder, runs, _load([config for _, config in runs], mirror), [], progress)
+        return _run(folder, runs, _load([config for _, config in runs], mirror), [], refit, progress)
 
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
@@ -174,20 +179,31 @@ def _run(
     runs: list[tuple[Path, RunConfig]],
     graphs: list[LoadedGraph],
     advice: list[str],
+    refit: bool,
     progress: Progress,
 ) -> TrainedModels:
     from glognn.experiments.folder import by_model
+    from glognn.experiments.refit import ask_for_refit, is_asked_for
+    from glognn.experiments.refit import refit as train_on_all
     from glognn.experiments.run import run_splits, summarize_apart
+    from glognn.experiments.saved import choose_run
 
     progress.on_graph(graphs[0], advice)
     loaded = dict(zip([child for child, _ in runs], graphs, strict=True))
     total = sum(len(parse_splits(config.splits, loaded[child].graph.num_splits)) for child, config in runs)
     progress.on_begin(Work("splits", total, 0, 1, folder))
     places, reports = by_model(runs), []
+    for place in places:
+        if refit:
+            ask_for_refit(place)
     for place, group in places.items():
         found = [
             (config, run_splits(child, config, loaded[child], [progress], progress.on_split_end))
             for child, config in group
         ]
         reports.append(found[0][1] if len(found) == 1 else summarize_apart(place, found))
+    for place in filter(is_asked_for, places):
+        chosen = choose_run(place)
+        used = {split: loaded[child if child in loaded else place] for split, (child, _) in chosen.places.items()}
+        progress.on_refit(place, train_on_all(chosen, used))
     return TrainedModels(folder, list(places), reports)
