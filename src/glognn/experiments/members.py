@@ -22,7 +22,7 @@ from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLarg
 from glognn.experiments.advice import GraphFacts, describe
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import Floats, Integers, apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, calibrated, scores, select, temperature
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -35,9 +35,10 @@ from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import measure_homophily
 from glognn.graph.sparse import SparseMatrix
-from glognn.metrics import best_threshold
+from glognn.metrics import Floats, Integers, best_threshold
 from glognn.storage import write_atomically, write_json
 from glognn.training.devices import resolve_device, threads
+from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
 
@@ -48,7 +49,7 @@ FIRST_SECONDS, FIRST_SHARE, FAIR = 20.0, 1 / 15, 2.0
 """The first member is stopped after so many seconds, or so large a share of the limit if that is more, so that there is
 an answer soon; each of the others after so many times its equal share of the time left, so that others are reached.
 """
-_DECIDING = ("balanced_accuracy", "macro_f1")
+_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
 
 
@@ -97,6 +98,7 @@ class Contest:
         self.metric, self.threshold = first.training.metric, first.training.threshold
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
+        self.scoring = scoring(graph, first.training)
         self.names = list(range(graph.num_classes)) if names is None else list(names)
         self.y = graph.y.cpu().numpy()
         self.splits = [job.split for job in entrants[0].jobs]
@@ -268,7 +270,7 @@ class Contest:
 
             def score(found: Floats, y: Integers) -> float | None:
                 together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
-                value = scores(together[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
+                value = scores(together[np.newaxis], y, self.scoring, threshold)[0]  # noqa: B023
                 return None if np.isnan(value) else float(value)
 
             splits[str(split)] = {
@@ -288,6 +290,7 @@ class Contest:
         return {
             "schema_version": ENSEMBLE_VERSION,
             "metric": self.metric,
+            "positive_class": positive_record(self.loaded.graph, self.entrants[0].config.training),
             "classes": self.names,
             "fingerprint": self.loaded.facts["fingerprint"],
             "splits_origin": self.origin or self.loaded.facts["splits_origin"],
@@ -308,13 +311,12 @@ class Contest:
         """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
-        weights = select(found, y, self.metric)
+        weights = select(found, y, self.scoring)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
         wanted = self.threshold != "none" or self.metric in _DECIDING
         if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
             return heats, weights, heat, None
-        chances = torch.from_numpy(apply(weights, found, heat))
-        return heats, weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+        return heats, weights, heat, best_threshold(apply(weights, found, heat), y, self.scoring)
 
 
 def _each_calibrated(found: Floats, heats: list[float]) -> Floats:
