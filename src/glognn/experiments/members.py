@@ -22,7 +22,7 @@ from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLarg
 from glognn.experiments.advice import GraphFacts, describe
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import Floats, Integers, apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, calibrated, scores, select, temperature
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -35,10 +35,11 @@ from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import measure_homophily
 from glognn.graph.sparse import SparseMatrix
-from glognn.metrics import best_threshold
+from glognn.metrics import Floats, Integers, best_threshold
 from glognn.storage import write_atomically, write_json
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
+from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
 
@@ -55,7 +56,7 @@ FAR, PATIENCE_BEHIND = 0.1, 0.25
 """A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
 when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
 """
-_DECIDING = ("balanced_accuracy", "macro_f1")
+_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
 
 
@@ -104,6 +105,7 @@ class Contest:
         self.metric, self.threshold = first.training.metric, first.training.threshold
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
+        self.scoring = scoring(graph, first.training)
         self.names = list(range(graph.num_classes)) if names is None else list(names)
         self.y = graph.y.cpu().numpy()
         self.splits = [job.split for job in entrants[0].jobs]
@@ -286,7 +288,7 @@ class Contest:
 
             def score(found: Floats, y: Integers) -> float | None:
                 together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
-                value = scores(together[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
+                value = scores(together[np.newaxis], y, self.scoring, threshold)[0]  # noqa: B023
                 return None if np.isnan(value) else float(value)
 
             splits[str(split)] = {
@@ -306,6 +308,7 @@ class Contest:
         return {
             "schema_version": ENSEMBLE_VERSION,
             "metric": self.metric,
+            "positive_class": positive_record(self.loaded.graph, self.entrants[0].config.training),
             "classes": self.names,
             "fingerprint": self.loaded.facts["fingerprint"],
             "splits_origin": self.origin or self.loaded.facts["splits_origin"],
@@ -326,13 +329,12 @@ class Contest:
         """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
-        weights = select(found, y, self.metric)
+        weights = select(found, y, self.scoring)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
         wanted = self.threshold != "none" or self.metric in _DECIDING
         if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
             return heats, weights, heat, None
-        chances = torch.from_numpy(apply(weights, found, heat))
-        return heats, weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+        return heats, weights, heat, best_threshold(apply(weights, found, heat), y, self.scoring)
 
 
 def _each_calibrated(found: Floats, heats: list[float]) -> Floats:
