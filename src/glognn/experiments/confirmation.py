@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,12 +118,16 @@ def confirm(folder: Path, study: optuna.Study, search: Search, graphs: Graphs | 
 
 def _compare(trial: int, default: RunConfig, winner: RunConfig, graphs: Graphs) -> Confirmation:
     from glognn.data.splits import redraw
+    from glognn.training.positive import class_names, positive_class
 
     found: list[list[float]] = [[], []]
     nodes = {"train": 0, "val": 0}
     for scores, config in zip(found, (default, winner), strict=True):
         graph = graphs.of(config).graph
         splits = parse_splits(config.splits, graph.num_splits)
+        if (positive := positive_class(graph, config.training)) is not None:  # which of two is rarer, a draw may change
+            named = replace(config.training, positive_class=class_names(graph)[positive])
+            config = replace(config, training=named)
         count = -(-PAIRS // len(splits))
         for split in splits:
             masks = redraw(graph.y, graph.masks, split, count)

@@ -56,7 +56,8 @@ class Saved(ABC):
     Attributes:
         folder: Where it lies.
         why: What was chosen, where there was a choice.
-        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
         split: The column of the graph's masks whose test nodes judge it.
     """
 
@@ -73,6 +74,11 @@ class Saved(ABC):
     @abstractmethod
     def classes(self) -> Classes | None:
         """The classes by name, where they have names."""
+
+    @property
+    @abstractmethod
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
 
     @abstractmethod
     def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
@@ -99,7 +105,7 @@ class Saved(ABC):
         if ids is None:
             ids = pa.array(np.arange(len(found))) if self.tables is None else self.tables.ids
         classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
-        return Predictions(column, ids, classes, found, self.threshold)
+        return Predictions(column, ids, classes, found, self.threshold, self.positive)
 
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
         """Predictions for all nodes of the graph."""
@@ -167,7 +173,8 @@ class SavedModel(Saved):
         split: Which column of the graph's masks.
         scores: The metric on train, val and test nodes, with the epoch selected and the engine.
         epochs: That were trained.
-        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
         fingerprint: Of the graph: prepared as in training, or as given (``directed``) where it is a classifier's.
     """
 
@@ -196,6 +203,11 @@ class SavedModel(Saved):
         if self.kind == "classifier":
             return Classes.from_array(self.class_array())
         return None if self.tables is None else self.tables.classes
+
+    @property
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
+        return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
 
     def class_array(self) -> Array:
         """The classes of a saved classifier, of the type that they had."""

@@ -54,7 +54,8 @@ class SavedEnsemble(Saved):
         splits: Whose models are averaged: all folds, or the one split that was asked for.
         temperatures: Of each member's probabilities, see :func:`~glognn.experiments.ensemble.calibrated`.
         temperature: Of their mean.
-        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
         kind: ``auto`` or ``classifier``: what the folder that was opened holds.
         fitted: ``estimator.json`` of a classifier.
     """
@@ -96,6 +97,11 @@ class SavedEnsemble(Saved):
     def classes(self) -> Classes | None:
         """The classes by name, where they have names."""
         return self._first.classes if self.fitted is None else Classes.from_array(self.class_array())
+
+    @property
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
+        return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
 
     def class_array(self) -> Array:
         """The classes of the type that they had; of a run on a graph file, their numbers."""

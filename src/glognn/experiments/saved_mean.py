@@ -73,6 +73,10 @@ class SavedMean(Saved):
         return self.models[0].classes
 
     @property
+    def positive(self) -> int | None:
+        return self.judged[0].positive
+
+    @property
     def scores(self) -> dict[str, Any]:
         """The metric on train, val and test nodes, averaged over splits."""
         names = ("train", "val", "test")

@@ -161,6 +161,7 @@ def _resume(folder: Path, refit: bool, mirror: str | Path | None, progress: Prog
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
     """The graph of each run, once it is sure that all of them can be trained."""
+    from glognn.training.positive import scoring
     from glognn.training.preflight import check_memory
 
     graphs = Graphs(mirror)
@@ -170,6 +171,8 @@ def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGra
         for split in parse_splits(each.splits, graph.num_splits):
             with about(f"'{each.dataset}'"):
                 graph.check_trainable(split)
+        with about(f"'{each.dataset}'"):
+            scoring(graph, each.training)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 
