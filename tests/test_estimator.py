@@ -31,7 +31,6 @@ QUICK: dict[str, Any] = {"epochs": 15, "hidden_channels": 8, "threads": 1, "devi
 
 EXPECTED = {
     "check_classifiers_classes": "the label -1 means unlabelled, as in scikit-learn's own semi-supervised classifiers",
-    "check_class_weight_classifiers": "class_weight is None or 'balanced', not weights class by class",
 }
 """Checks of scikit-learn that fail, and why."""
 
@@ -356,7 +355,8 @@ def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:
         ({"gamma": 2}, {}, "'gamma' parameter of GloGNN\\+\\+ must be a number in the range"),
         ({"validation_fraction": 1.0}, {}, "'validation_fraction' parameter of GloGNNClassifier"),
         ({"threshold": "validation"}, {}, "must be 'none' for 3 classes"),
-        ({"class_weight": {0: 1}}, {}, "'class_weight' parameter of training"),
+        ({"class_weight": "heavy"}, {}, "'class_weight' parameter of training"),
+        ({"class_weight": {9: 1}}, {}, "'class_weight' parameter of GloGNNClassifier must be weights of the classes"),
         ({}, {"adjacency": np.ones((5, 5))}, "'adjacency' parameter of fit must be numbers of shape \\(60, 60\\)"),
         ({}, {"adjacency": np.array([[0], [60]])}, "edge_index holds node 60"),
         ({}, {"y": np.full(60, -1)}, "at least 2 classes. Got no label"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -42,6 +42,7 @@ from glognn.metrics import decide
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
 from glognn.report.card import CARD, ensemble_card, model_card
 from glognn.storage import locked, write_json, write_text
+from glognn.training.class_weight import parse_class_weight
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES
 from glognn.training.driver import train
@@ -81,7 +82,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         split: Which column of masks with several.
         random_state: Seed of initial weights, dropout and the validation nodes.
         coefficient: Of GloGNN++ alone.
-        class_weight: ``None`` or ``"balanced"``.
+        class_weight: ``None``, ``"balanced"``, or a dictionary with a weight in the training loss for each class; one
+            that is not named weighs 1.
         pos_label: The class that average precision, F1, recall, a threshold and the like are about; by default the
             rarer of two.
         threshold: ``None``, or ``"validation"`` with two classes.
@@ -133,7 +135,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         metric: str = TrainingConfig.metric,
         pos_label: Any = None,
         top_k: int = TrainingConfig.top_k,
-        class_weight: str | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         threshold: str | None = None,
         dtype: str = TrainingConfig.dtype,
         device: str = TrainingConfig.device,
@@ -280,6 +282,25 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise self._error("pos_label", f"one of the classes {', '.join(map(repr, classes[:5]))}")
         return str(classes.index(_plain(self.pos_label)))
 
+    def _numbered_weights(self, given: Any) -> Any:
+        """Weights by the numbers of classes, as training is told them."""
+        if not isinstance(given, Mapping):
+            return given
+        classes = self.classes_.tolist()
+        named = {_plain(name): _plain(weight) for name, weight in given.items()}
+        if strange := [name for name in named if name not in classes]:
+            raise self._error("class_weight", f"weights of the classes {classes[:5]!r}, not of {strange[0]!r}")
+        return {str(classes.index(name)): weight for name, weight in named.items()}
+
+    def _named_weights(self, written: Any, names: Sequence[Any]) -> Any:
+        """Weights by classes, of those that a record has by the text of other names."""
+        if isinstance(written, str) and written.startswith("{"):
+            written = parse_class_weight(written)
+        if not isinstance(written, Mapping):
+            return written
+        texts, classes = [str(name) for name in names], self.classes_.tolist()
+        return {classes[texts.index(name)]: weight for name, weight in written.items() if name in texts}
+
     def _configs(self, *, has_edges: bool) -> tuple[ModelConfig, TrainingConfig, GraphConfig]:
         if self.model not in MODELS:
             raise self._error("model", f"one of {', '.join(map(repr, (*MODELS, MODEL_NAME)))}")
@@ -287,6 +308,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given |= {name: given[name] or "none" for name in ("class_weight", "threshold")}
         given["seed"] = int(_seed(self.random_state))
         given["positive_class"] = self._positive_class()
+        given["class_weight"] = self._numbered_weights(given["class_weight"])
         if not has_edges:
             given["alpha"] = 0.0
 
@@ -372,6 +394,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         changed = {name: value for name, value in given.items() if value != usual[name]}
         if named := self._positive_class():
             changed["positive_class"] = named
+        if "class_weight" in changed:
+            changed["class_weight"] = self._numbered_weights(changed["class_weight"])
         return changed | {"seed": _seed(self.random_state)}
 
     def _take(self, saved: SavedEnsemble) -> Self:
@@ -546,6 +570,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _saved_params(self) -> dict[str, Any]:
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != "graph"}
+        if isinstance(weights := params["class_weight"], Mapping):
+            params["class_weight"] = {str(_plain(name)): _plain(weight) for name, weight in weights.items()}
         return params | {"random_state": self._seed_used}
 
     @classmethod
@@ -585,6 +611,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except TypeError as error:
             raise damaged(saved.folder, error) from None
         found.classes_, found._has_graph = saved.class_array(), record["has_graph"]
+        found.class_weight = found._named_weights(found.class_weight, found.classes_.tolist())
         if record["feature_names"]:
             found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
         return found._restore(saved, data, graph)
@@ -602,6 +629,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
         found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
         found.pos_label = found._label(saved.positive) if config.training.positive_class else None
+        found.class_weight = found._named_weights(found.class_weight, found.classes_.tolist())
         found._has_graph = True
         return found._restore(saved, data, graph)
 
@@ -614,6 +642,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = cls(MODEL_NAME, **{name: value for name, value in given.items() if name in cls().get_params()})
             found.classes_, found._has_graph = saved.class_array(), True
             found.pos_label = found._label(saved.positive) if asked.settings.get("positive_class") else None
+            found.class_weight = found._named_weights(found.class_weight, saved.record["classes"])
             return found._take(saved)
         record = saved.fitted
         try:
@@ -621,6 +650,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except TypeError as error:
             raise damaged(saved.folder.parent, error) from None
         found.classes_, found._has_graph = saved.class_array(), record["has_graph"]
+        found.class_weight = found._named_weights(found.class_weight, found.classes_.tolist())
         if record["feature_names"]:
             found.feature_names_in_ = np.array(record["feature_names"], dtype=object)
         return found._take(saved)

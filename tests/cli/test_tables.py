@@ -448,6 +448,24 @@ def test_a_run_of_several_splits_is_refitted_and_used(glognn: Run, tmp_path: Pat
     assert "not learned" not in glognn("evaluate", "run", "--split", "1")[1]
 
 
+def test_new_nodes_are_judged(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    fresh = nodes.iloc[:6].assign(who=[f"new-{number}" for number in range(6)])
+    fresh.to_csv("new.csv", index=False)
+    pd.DataFrame({"from": fresh["who"], "to": nodes["who"][10:16]}).to_csv("new_edges.csv", index=False)
+    tables = ["--nodes", "new.csv", "--edges", "new_edges.csv"]
+    code, out, err = glognn("evaluate", str(finished / "run"), *tables, "--out", "judged")
+    assert code == 0, err
+    assert "6 new nodes with 6 edges" in out
+    assert "6 nodes with a known class: new.csv" in out
+    assert glognn("predict", str(finished / "run"), *tables, "--out", "new-found.csv")[0] == 0
+    right = (pd.read_csv("new-found.csv")["prediction"] == fresh["fraud"].to_numpy()).mean()
+    assert json.loads(Path("judged/evaluation.json").read_text())["scores"]["accuracy"] == pytest.approx(right)
+    fresh[["who", "fraud"]].iloc[:2].to_csv("truth.csv", index=False)
+    out = glognn("evaluate", str(finished / "run"), *tables, "--labels", "truth.csv", "--out", "two")[1]
+    assert "2 nodes with a known class: truth.csv" in out
+
+
 def test_a_search_comes_first_where_asked_for(glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from glognn.experiments import tune
 

@@ -9,6 +9,7 @@ import typer
 
 from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
+from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
 from glognn.errors import InputError
 
 
@@ -25,6 +26,9 @@ def command(
         str | None,
         typer.Option("--label", help="Its column of classes. [dim]Default: as in training, else the second.[/dim]"),
     ] = None,
+    nodes: Nodes = None,
+    edges: EdgeTable = None,
+    unknown_edges: UnknownEdges = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation.[/dim]")
     ] = None,
@@ -54,7 +58,13 @@ def command(
 
       glognn evaluate runs/fraud --labels audit.parquet --id account --label verdict --out audit
 
+      glognn evaluate runs/fraud --nodes new.csv --edges new_edges.csv
+
       glognn evaluate runs/first --model glognn++ --split 1
+
+    --nodes and --edges bring the graph up to date as for 'glognn predict', so that nodes which came later can be
+    judged; their classes are in --labels, or in the table of nodes itself. Of a run on several splits, each node of a
+    test set is judged by the models that have not learned from it.
     """
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
@@ -63,16 +73,25 @@ def command(
     from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
     from glognn.storage import write_json
 
+    given = nodes is not None or edges is not None
+    labels = nodes if labels is None else labels
     if labels is None and (id is not None or label is not None):
         raise InputError("--id and --label are columns of a table of truth. Give it with --labels FILE.")
     names = [] if labels is None else column_names(labels)
-    chosen = open_saved(run, [model] if model else [], split)
+    chosen, console = open_saved(run, [model] if model else [], split), Terminal()
     if labels is None:
-        predictions, nodes, y, truth = chosen.held_out(data_mirror)
-        if not nodes.size:
+        if given:
+            raise InputError("--edges alone brings no classes to judge by. Give them with --labels FILE.")
+        predictions, places, y, truth = chosen.held_out(data_mirror)
+        if not places.size:
             raise InputError(f"'{run}' has no test nodes to measure on. Give the truth with --labels FILE.")
     else:
-        predictions, _ = chosen.predict(data_mirror)
+        if given:
+            how = unknown_edges or "error"
+            predictions, _, changed = chosen.predict_changed(nodes, edges, unknown_edges=how)
+            console.out(f"The graph of training: {changed or 'nothing changes'}")
+        else:
+            predictions, _ = chosen.predict(data_mirror)
         usual = ("node", "label") if chosen.tables is None else (chosen.tables.id_column, chosen.tables.label_column)
         columns = [
             find_column(labels, names, wanted or (known if known in names else None), place, option)
@@ -80,10 +99,10 @@ def command(
         ]
         if columns[0] == columns[1]:
             raise InputError(f"--id and --label must be two columns of '{labels}'. Got '{columns[0]}' for both.")
-        nodes, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
+        places, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
-    found = predictions.evaluate(nodes, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth}
+    found = predictions.evaluate(places, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth}
     folder = out or run / "evaluation"
     try:
         write_json(folder / "evaluation.json", found)
@@ -91,10 +110,9 @@ def command(
         plot_reliability(found, folder / "reliability.png")
     except OSError as error:
         raise InputError(str(error)) from None
-    console = Terminal()
     if chosen.why:
         console.out(f"Used: {chosen.why}")
-    console.out(f"{len(nodes):,} nodes with a known class: {truth}\n")
+    console.out(f"{len(places):,} nodes with a known class: {truth}\n")
     console.print(score_table(found))
     console.out("")
     console.print(class_table(found))

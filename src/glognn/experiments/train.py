@@ -161,6 +161,7 @@ def _resume(folder: Path, refit: bool, mirror: str | Path | None, progress: Prog
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
     """The graph of each run, once it is sure that all of them can be trained."""
+    from glognn.training.evaluation import class_weights
     from glognn.training.positive import scoring
     from glognn.training.preflight import check_memory
 
@@ -173,6 +174,7 @@ def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGra
                 graph.check_trainable(split)
         with about(f"'{each.dataset}'"):
             scoring(graph, each.training)
+            class_weights(graph.y[graph.y >= 0], graph, each.training)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from glognn.settings import Settings, choice, integer, real, text
+from glognn.training.class_weight import plain_class_weight
 
 ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted")
 METRIC_NAMES = (
@@ -66,10 +67,10 @@ class TrainingConfig(Settings):
         low=1,
         before=100,
     )
-    class_weight: str = choice(
+    class_weight: str = text(
         "none",
-        "'balanced' lets every class weigh the same in the training loss, however many nodes it has.",
-        ("none", "balanced"),
+        "'balanced' lets every class weigh the same in the training loss, however many nodes it has; or a weight for "
+        "each class, fraud=5,legit=1, where one that is not named weighs 1.",
         before="none",
     )
     threshold: str = choice(
@@ -94,3 +95,6 @@ class TrainingConfig(Settings):
     checkpoint_interval: float = real(
         30.0, "Seconds between checkpoints of a run folder; 0 writes one after every epoch.", low=0
     )
+
+    def check(self) -> None:
+        object.__setattr__(self, "class_weight", plain_class_weight(self.class_weight))
