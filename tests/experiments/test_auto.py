@@ -24,6 +24,7 @@ from glognn.experiments.layout import AUTO, DONE, ENSEMBLE, MEMBERS, PROBABILITI
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
+from glognn.metrics import Scoring
 from tests.conftest import make_data
 
 PORTFOLIO = """
@@ -152,7 +153,7 @@ def test_the_scores_are_those_of_the_files(portfolio: Path, tmp_path: Path) -> N
         heats = [of_split["temperatures"].get(name, 1.0) for name in NAMES]
         alone = np.stack([calibrated(each, heat) for each, heat in zip(said[:, nodes], heats, strict=True)])
         together = apply(weights, alone, of_split["temperature"])
-        assert scores(together[np.newaxis], data.y.numpy()[nodes], "accuracy")[0] == of_split["val"]
+        assert scores(together[np.newaxis], data.y.numpy()[nodes], Scoring("accuracy"))[0] == of_split["val"]
         for name, found in zip(NAMES, said, strict=True):
             place = folder / MEMBERS / name / f"split-{split}"
             assert (found[nodes].argmax(1) == data.y.numpy()[nodes]).mean() == pytest.approx(
