@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,8 @@ import numpy as np
 import torch
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
-from glognn.experiments.advice import GraphFacts, describe
+from glognn.experiments.advice import describe, look
+from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
 from glognn.experiments.ensemble import Floats, Integers, apply, calibrated, scores, select, temperature
@@ -33,8 +34,6 @@ from glognn.experiments.progress import Progress
 from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
 from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
-from glognn.graph.homophily import measure_homophily
-from glognn.graph.sparse import SparseMatrix
 from glognn.metrics import best_threshold
 from glognn.storage import write_atomically, write_json
 from glognn.training.devices import resolve_device, threads
@@ -104,6 +103,10 @@ class Contest:
             split: {name: each.cpu().numpy() for name, each in graph.indices(split).items()} for split in self.splits
         }
         self.description = describe(look(graph, self.splits[0], folds=folds))
+        self.appraiser = Appraiser(graph, self.names, folds=folds)
+        wanted = self.threshold != "none" or self.metric in _DECIDING
+        self.decides = wanted and len(self.names) == 2
+        self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
         if (folder / ENSEMBLE).is_file():
@@ -262,14 +265,29 @@ class Contest:
         else:
             weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
         splits: dict[str, Report] = {}
+        appraised: list[Report] = []
         for split, (heats, weights, heat, threshold) in weighed.items():
             tested = self.sets[split]["test"]
             said = np.stack([self._read(name, split, tested) for name in names])
 
-            def score(found: Floats, y: Integers) -> float | None:
-                together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
+            def score(together: Floats, y: Integers) -> float | None:
                 value = scores(together[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
                 return None if np.isnan(value) else float(value)
+
+            together = {
+                name: apply(weights, _each_calibrated(each, heats), heat)
+                for name, each in {"val": validated[split], "test": said}.items()
+            }
+            if ended:
+                appraised.append(
+                    self.appraiser.appraise(
+                        split,
+                        self.entrants[0].config.training,
+                        together,
+                        threshold=threshold,
+                        decided=self.decides,
+                    )
+                )
 
             splits[str(split)] = {
                 "weights": {name: float(weight) for name, weight in zip(names, weights, strict=True) if weight},
@@ -278,8 +296,8 @@ class Contest:
                 },
                 "temperature": heat,
                 "threshold": threshold,
-                "val": score(validated[split], truth[split]),
-                "test": score(said, self.y[tested]),
+                "val": score(together["val"], truth[split]),
+                "test": score(together["test"], self.y[tested]),
             }
         for name, entry in self.members.items():
             entry["weight"] = statistics.fmean(each["weights"].get(name, 0.0) for each in splits.values())
@@ -297,6 +315,7 @@ class Contest:
             "val": spread([each["val"] for each in splits.values()]),
             "test": spread([each["test"] for each in splits.values()]),
             "best_single": {"name": best, "val": self.members[best]["val"], "test": self.members[best]["test"]},
+            **self._appraised(appraised),
             "description": self.description,
             "ended": ended,
             "seconds": self.before + time.perf_counter() - self.started,
@@ -304,14 +323,24 @@ class Contest:
             "machine": machine(device, self.entrants[0].config.training.threads),
         }
 
+    def _appraised(self, appraised: list[Report]) -> Report:
+        """What the record says beside scores: the baselines' and, at the end, classes and what to beware of."""
+        graph = self.loaded.graph
+        if appraised:
+            return over_splits(appraised, graph.num_isolated / graph.num_nodes)
+        training = self.entrants[0].config.training
+        for split in self.splits:
+            if split not in self.baselines:
+                self.baselines[split] = self.appraiser.baseline_scores(split, training, decided=self.decides)
+        return {"baselines": baselines_over(list(self.baselines.values()))}
+
     def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, float | None]:
         """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
         weights = select(found, y, self.metric)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
-        wanted = self.threshold != "none" or self.metric in _DECIDING
-        if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
+        if not self.decides or len(np.unique(y)) < 2:
             return heats, weights, heat, None
         chances = torch.from_numpy(apply(weights, found, heat))
         return heats, weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
@@ -336,14 +365,6 @@ def _waiting(entrant: Entrant) -> Report:
     }
 
 
-def spread(values: Iterable[float | None]) -> dict[str, float | None] | None:
-    """Mean and sample standard deviation of scores; ``None`` where one is not known."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    return {"mean": statistics.fmean(known), "std": statistics.stdev(known) if len(known) > 1 else None}
-
-
 def _save(found: np.ndarray[Any, Any], path: Path) -> None:
     with path.open("wb") as file:
         np.save(file, found, allow_pickle=False)
@@ -355,25 +376,3 @@ def available_splits(config: RunConfig, graph: Graph) -> list[int]:
     for split in splits:
         graph.check_trainable(split, tested=False)
     return splits
-
-
-def look(graph: Graph, split: int, *, folds: bool) -> GraphFacts:
-    """What a cheap look at a graph shows; of labels, only those that train are looked at."""
-    known = graph.y >= 0 if folds else graph.masks["train"][:, split]
-    y = torch.where(known, graph.y, -1)
-    matrix, counts = graph.adjacency.matrix, graph.edge_counts
-    measured = measure_homophily(matrix, y).as_dict()
-    links = matrix.to_scipy().astype(bool)
-    answered = int(links.multiply(links.T).count_nonzero())
-    return GraphFacts(
-        num_nodes=graph.num_nodes,
-        num_entries=matrix.nnz,
-        num_isolated=graph.num_isolated,
-        largest_degree=int(np.diff(links.indptr).max(initial=0)),
-        num_features=graph.num_features,
-        sparse_features=isinstance(graph.x, SparseMatrix),
-        class_sizes=tuple(torch.bincount(y[known], minlength=graph.num_classes).tolist()),
-        adjusted_homophily=measured["adjusted"],
-        label_informativeness=measured["label_informativeness"],
-        one_way=2 * answered < matrix.nnz or 2.2 * counts.reverse_added > matrix.nnz,
-    )
