@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ from glognn.graph.graph import Graph
 from glognn.metrics import best_threshold
 from glognn.storage import write_atomically, write_json
 from glognn.training.devices import resolve_device, threads
+from glognn.training.history import History
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
 
@@ -46,6 +47,12 @@ WORTH_STARTING = 0.25
 FIRST_SECONDS, FIRST_SHARE, FAIR = 20.0, 1 / 15, 2.0
 """The first member is stopped after so many seconds, or so large a share of the limit if that is more, so that there is
 an answer soon; each of the others after so many times its equal share of the time left, so that others are reached.
+"""
+OUT_OF_TIME, BEHIND = "time limit", "far behind"
+"""Why a member was stopped before its training ended."""
+FAR, PATIENCE_BEHIND = 0.1, 0.25
+"""A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
+when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
 """
 _DECIDING = ("balanced_accuracy", "macro_f1")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
@@ -190,7 +197,7 @@ class Contest:
                     finished_report(job, loaded)
             place = entrant.jobs[0].folder.parent
             for batch in make_batches(entrant.jobs, group=place):
-                errors = run_batch(batch, loaded, [self.progress], stop=lambda: time.perf_counter() >= deadline)
+                errors = run_batch(batch, loaded, [self.progress], stop=partial(self._stop, deadline))
                 for folder, error in errors.items():
                     raise TrainingError(f"{folder.name}: {error}")
             return self._measure(entrant, loaded)
@@ -202,6 +209,17 @@ class Contest:
                 raise
             reason = " ".join(str(error).split()) or "out of memory"
             return _waiting(entrant) | {"state": TOO_LARGE if large else FAILED, "reason": reason}
+
+    def _stop(self, deadline: float, going: Mapping[int, History]) -> str:
+        if time.perf_counter() >= deadline:
+            return OUT_OF_TIME
+        if not (done := self._done()):
+            return ""
+        best = max((self.members[name]["val"] for name in done), key=lambda each: each["mean"])
+        scores = [(history.best.val, history.epoch - history.best.epoch) for history in going.values() if history.best]
+        waited = PATIENCE_BEHIND * max(history.config.patience for history in going.values())
+        behind = statistics.fmean(val for val, _ in scores) < best["mean"] - max(FAR, best["std"] or 0.0)
+        return BEHIND if behind and min(since for _, since in scores) >= waited else ""
 
     def _measure(self, entrant: Entrant, loaded: LoadedGraph) -> Report:
         """Write what the models of a trained member say of every node; the member's line in the record."""

@@ -163,8 +163,8 @@ def run_batch(
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
     A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
-    goes on from the last checkpoint. Where ``stop`` says that there is no time for another epoch, all that are under
-    way end with their best weights so far. What an ``appraiser`` says of each is part of its report.
+    goes on from the last checkpoint. Where ``stop`` gives a reason to stop, all that are under way end with their best
+    weights so far. What an ``appraiser`` says of each is part of its report.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
