@@ -62,7 +62,9 @@ def test_a_score_stands_beside_baselines_on_the_same_nodes() -> None:
     assert cautions([found], 0.0) == []
 
 
-@pytest.mark.parametrize(("metric", "constant"), [("roc_auc", 0.5), ("average_precision", 0.25), ("macro_f1", 3 / 7)])
+@pytest.mark.parametrize(
+    ("metric", "constant"), [("roc_auc", 0.5), ("average_precision", 0.25), ("macro_f1", 3 / 7), ("f1", 0.0)]
+)
 def test_the_constant_by_every_metric(metric: str, constant: float) -> None:
     scores = Appraiser(graph_of(480)).baseline_scores(0, TrainingConfig(metric=metric))
     assert scores[CONSTANT]["test"] == pytest.approx(constant)

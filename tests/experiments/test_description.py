@@ -64,8 +64,8 @@ def advice(facts: GraphFacts, *models: str, tuned: bool = False, splits: str = "
 @pytest.mark.parametrize(
     ("seen", "models", "said"),
     [
-        (ALIKE, ["glognn++"], "linked nodes are alike (adjusted homophily 0.80 ± 0.02, label informativeness 0.50 "),
-        (TELLING, ["gcn"], "linked nodes differ in a telling way (adjusted homophily -0.10 ± 0.02"),
+        (ALIKE, ["glognn++"], "linked nodes are alike: compare with --model gcn"),
+        (TELLING, ["gcn"], "linked nodes differ in a telling way: compare with --model glognn++"),
         (SILENT, ["glognn++"], "neighbours' classes tell little of a node's"),
     ],
 )

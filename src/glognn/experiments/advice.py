@@ -109,11 +109,11 @@ def advise(facts: GraphFacts, configs: Sequence[RunConfig], num_splits: int, *, 
         metric = "macro_f1" if len(sizes) > 2 else "average_precision" if rare else "roc_auc"
         advice.append(f"classes are imbalanced: --metric {metric} --class-weight balanced")
     if facts.neighbours == ALIKE and not models.intersection(_AVERAGING):
-        advice.append(f"linked nodes are alike ({facts.measured}): compare with --model gcn")
+        advice.append("linked nodes are alike: compare with --model gcn")
     if facts.neighbours == TELLING and not any(name.startswith("glognn") for name in models):
-        advice.append(f"linked nodes differ in a telling way ({facts.measured}): compare with --model glognn++")
+        advice.append("linked nodes differ in a telling way: compare with --model glognn++")
     if facts.neighbours == SILENT and not models.intersection(("trees", "mlp")):
-        advice.append(f"neighbours' classes tell little of a node's ({facts.measured}): compare with --model trees")
+        advice.append("neighbours' classes tell little of a node's: compare with --model trees")
     if facts.one_way and "dirgnn" not in models and not any(config.graph.directed for config in configs):
         advice.append("edges go one way: if that means something, compare with --model dirgnn")
     if len(parse_splits(first.splits, num_splits)) == 1 and sizes[0] < _FEW_LABELS:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from glognn.errors import InputError
 from glognn.experiments.baselines import Baselines, Floats, Integers
 from glognn.experiments.ensemble import scores
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report
 from glognn.graph.graph import SET_NAMES, Graph
-from glognn.metrics import best_threshold
+from glognn.metrics import TOP_K, Scoring, best_threshold, decide
 from glognn.training.config import TrainingConfig
+from glognn.training.positive import scoring
 
 FEW = 20
 """Nodes of a class below which validation is said to have few of it."""
@@ -30,13 +32,13 @@ class Appraiser:
 
     Args:
         graph: With labels and splits.
-        names: Of the classes; their numbers where they have none.
+        names: Of the classes; by default the graph's, or their numbers.
         folds: The splits are folds, whose validation nodes are judged together.
     """
 
     def __init__(self, graph: Graph, names: Sequence[Any] | None = None, *, folds: bool = False) -> None:
         self.graph, self.folds = graph, folds
-        self.names = list(range(graph.num_classes)) if names is None else list(names)
+        self.names = list(names or graph.class_names or range(graph.num_classes))
         self._y: Integers = graph.y.cpu().numpy()
         self._baselines: dict[bool, Baselines] = {}
 
@@ -48,12 +50,12 @@ class Appraiser:
         Args:
             split: Which one.
             config: Names the metric.
-            decided: Of two classes, each baseline predicts the second from the probability on that serves the metric
-                best on validation nodes, as the models beside it do.
+            decided: Of two classes, each baseline predicts the positive one from the probability on that serves the
+                metric best on validation nodes, as the models beside it do.
         """
-        truth = self._truth(split)
+        truth, metric = self._truth(split), scoring(self.graph, config)
         return {
-            name: {each: _score(config, said[each], y, cut) for each, y in truth.items()}
+            name: {each: _score(metric, said[each], y, cut) for each, y in truth.items()}
             | dict.fromkeys(set(SET_NAMES) - set(truth))
             for name, (said, cut) in self._baselines_said(split, config, decided).items()
         }
@@ -79,23 +81,23 @@ class Appraiser:
             config: Names the metric.
             said: The model's probabilities of the nodes of sets: of those of ``test``, or of ``val`` where there is no
                 such node, at least.
-            threshold: Of two classes, the probability from which on the second is predicted.
+            threshold: Of two classes, the probability from which on the positive one is predicted.
             decided: Scores are of the classes predicted with that threshold, and so are the baselines'.
         """
-        truth = self._truth(split)
+        truth, metric = self._truth(split), scoring(self.graph, config)
         held_out = "test" if "test" in truth else "val"
         mine, y = (said[held_out], threshold if decided else None), truth[held_out]
         baselines = {}
         for name, (found, cut) in self._baselines_said(split, config, decided).items():
-            measured = {each: _score(config, found[each], labels, cut) for each, labels in truth.items()}
-            error = _distance_error(config, y, mine, (found[held_out], cut))
+            measured = {each: _score(metric, found[each], labels, cut) for each, labels in truth.items()}
+            error = _distance_error(metric, y, mine, (found[held_out], cut))
             baselines[name] = dict.fromkeys(SET_NAMES) | measured | {"error": error}
         return {
             "baselines": baselines,
             "held_out": {
                 "set": held_out,
-                "score": _score(config, mine[0], y, mine[1]),
-                "classes": self._by_class(mine[0], y, threshold),
+                "score": _score(metric, mine[0], y, mine[1]),
+                "classes": self.by_class(decide(mine[0], threshold, metric.positive), y),
             },
             "validation": self._fewest(split),
         }
@@ -144,10 +146,10 @@ class Appraiser:
         """The threshold of two classes that is best on nodes."""
         if len(self.names) != 2 or len(np.unique(y)) < 2:
             return None
-        return best_threshold(torch.from_numpy(said), torch.from_numpy(y), config.metric)
+        return best_threshold(said, y, scoring(self.graph, config))
 
-    def _by_class(self, said: Floats, y: Integers, threshold: float | None) -> list[Report]:
-        predicted = said.argmax(axis=1) if threshold is None else (said[:, 1] >= threshold).astype(np.int64)
+    def by_class(self, predicted: Integers, y: Integers) -> list[Report]:
+        """How many nodes each class has, how many were predicted to be of it, and how many of these are."""
         counted = [np.bincount(each, minlength=len(self.names)).tolist() for each in (y, predicted, y[predicted == y])]
         return [
             {"class": name, "nodes": nodes, "predicted": found, "right": right}
@@ -162,17 +164,17 @@ class Appraiser:
         return {"class": self.names[place], "nodes": sizes[place]}
 
 
-def _score(config: TrainingConfig, said: Floats, y: Integers, threshold: float | None) -> float | None:
-    """The metric of a training, of probabilities; ``None`` where nodes have too few classes for it."""
+def _score(metric: Scoring, said: Floats, y: Integers, threshold: float | None) -> float | None:
+    """A metric of probabilities; ``None`` where nodes have too few classes for it."""
     try:
-        value = scores(said[np.newaxis], y, config.metric, threshold)[0]
-    except ValueError:
+        value = scores(said[np.newaxis], y, metric, threshold)[0]
+    except InputError:
         return None
     return None if np.isnan(value) else float(value)
 
 
 def _distance_error(
-    config: TrainingConfig, y: Integers, one: tuple[Floats, float | None], other: tuple[Floats, float | None]
+    metric: Scoring, y: Integers, one: tuple[Floats, float | None], other: tuple[Floats, float | None]
 ) -> float | None:
     """Standard error of the distance between two scores on the same nodes: the jackknife over random groups of them.
 
@@ -187,7 +189,7 @@ def _distance_error(
         kept = groups != group
         if not kept.any():
             return None
-        first, second = (_score(config, said[kept], y[kept], cut) for said, cut in (one, other))
+        first, second = (_score(metric, said[kept], y[kept], cut) for said, cut in (one, other))
         if first is None or second is None:
             return None
         distances.append(first - second)
@@ -202,6 +204,8 @@ def appraise_predictions(
     config: TrainingConfig,
     nodes: Integers,
     y: Integers,
+    positive: int | None = None,
+    top_k: int = TOP_K,
 ) -> Report:
     """All metrics of the baselines beside predictions for nodes whose class is known, and what to beware of.
 
@@ -212,21 +216,23 @@ def appraise_predictions(
         config: How it was trained.
         nodes: Places of the nodes.
         y: Their classes.
+        positive: Whose metrics those of one class are; by default that of the predictions.
+        top_k: How many nodes metrics of the first k look at.
     """
-    appraiser = Appraiser(graph, predictions.classes.names)
+    appraiser, metric = Appraiser(graph, predictions.classes.names), scoring(graph, config)
     decided = predictions.threshold is not None
     beside = appraiser.beside(splits, config, nodes, decided=decided)
     mine = predictions.probabilities[nodes], predictions.threshold
     told = {
         "held_out": {
             "set": "evaluated",
-            "score": _score(config, mine[0], y, mine[1]),
-            "classes": appraiser._by_class(mine[0], y, predictions.threshold),
+            "score": _score(metric, mine[0], y, mine[1]),
+            "classes": appraiser.by_class(predictions.predicted[nodes], y),
         },
         "baselines": {
             name: {
-                "evaluated": _score(config, said, y, cut),
-                "error": _distance_error(config, y, mine, (said, cut)),
+                "evaluated": _score(metric, said, y, cut),
+                "error": _distance_error(metric, y, mine, (said, cut)),
             }
             for name, (said, cut) in beside.items()
         },
@@ -234,7 +240,7 @@ def appraise_predictions(
     every = np.arange(len(nodes))
     return {
         "baselines": {
-            name: replace(predictions, probabilities=said, threshold=cut).evaluate(every, y)["scores"]
+            name: replace(predictions, probabilities=said, threshold=cut).evaluate(every, y, positive, top_k)["scores"]
             for name, (said, cut) in beside.items()
         },
         "cautions": [each for each in [_one_class([told]), *_not_above([told])] if each],

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
 from glognn.experiments.advice import describe, look
 from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import Floats, Integers, apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, calibrated, scores, select, temperature
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -34,10 +33,11 @@ from glognn.experiments.progress import Progress
 from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
 from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
-from glognn.metrics import best_threshold
+from glognn.metrics import Floats, Integers, best_threshold
 from glognn.storage import write_atomically, write_json
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
+from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
 
@@ -54,7 +54,7 @@ FAR, PATIENCE_BEHIND = 0.1, 0.25
 """A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
 when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
 """
-_DECIDING = ("balanced_accuracy", "macro_f1")
+_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
 
 
@@ -103,6 +103,7 @@ class Contest:
         self.metric, self.threshold = first.training.metric, first.training.threshold
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
+        self.scoring = scoring(graph, first.training)
         self.names = list(range(graph.num_classes)) if names is None else list(names)
         self.y = graph.y.cpu().numpy()
         self.splits = [job.split for job in entrants[0].jobs]
@@ -289,7 +290,7 @@ class Contest:
             said = np.stack([self._read(name, split, tested) for name in names])
 
             def score(together: Floats, y: Integers) -> float | None:
-                value = scores(together[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
+                value = scores(together[np.newaxis], y, self.scoring, threshold)[0]  # noqa: B023
                 return None if np.isnan(value) else float(value)
 
             together = {
@@ -324,6 +325,7 @@ class Contest:
         return {
             "schema_version": ENSEMBLE_VERSION,
             "metric": self.metric,
+            "positive_class": positive_record(self.loaded.graph, self.entrants[0].config.training),
             "classes": self.names,
             "fingerprint": self.loaded.facts["fingerprint"],
             "splits_origin": self.origin or self.loaded.facts["splits_origin"],
@@ -356,12 +358,11 @@ class Contest:
         """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
-        weights = select(found, y, self.metric)
+        weights = select(found, y, self.scoring)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
         if not self.decides or len(np.unique(y)) < 2:
             return heats, weights, heat, None
-        chances = torch.from_numpy(apply(weights, found, heat))
-        return heats, weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+        return heats, weights, heat, best_threshold(apply(weights, found, heat), y, self.scoring)
 
 
 def _each_calibrated(found: Floats, heats: list[float]) -> Floats:

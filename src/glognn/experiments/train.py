@@ -132,6 +132,7 @@ def _resume(folder: Path, mirror: str | Path | None, progress: Progress) -> Trai
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
     """The graph of each run, once it is sure that all of them can be trained."""
+    from glognn.training.positive import scoring
     from glognn.training.preflight import check_memory
 
     graphs = Graphs(mirror)
@@ -141,6 +142,8 @@ def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGra
         for split in parse_splits(each.splits, graph.num_splits):
             with about(f"'{each.dataset}'"):
                 graph.check_trainable(split)
+        with about(f"'{each.dataset}'"):
+            scoring(graph, each.training)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 
@@ -153,7 +156,6 @@ def _run(
     *,
     advises: bool = False,
 ) -> TrainedModels:
-    from glognn.data.table_graph import KeptTables
     from glognn.experiments.appraisal import Appraiser
     from glognn.experiments.run import run_splits
 
@@ -162,8 +164,7 @@ def _run(
     tuned = (folder / "tune").is_dir()
     progress.on_graph(graphs[0])
     progress.on_description(describe(facts), advise(facts, configs, graph.num_splits, tuned=tuned) if advises else [])
-    names = KeptTables.load(folder).classes.names if (folder / TABLES).is_file() else None
-    appraiser = Appraiser(graph, names)
+    appraiser = Appraiser(graph)
     pairs = list(zip(runs, graphs, strict=True))
     total = sum(len(parse_splits(config.splits, loaded.graph.num_splits)) for (_, config), loaded in pairs)
     progress.on_begin(Work("splits", total, 0, 1, folder))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHARED = ("metric", "class_weight", "dtype", "device", "threads", "selection", "engine")
+SHARED = ("metric", "positive_class", "top_k", "class_weight", "dtype", "device", "threads", "selection", "engine")
 """Training settings that models which train as one have in common; the others are each member's own."""
 
 Ending = TrainingResult | TrainingError
