@@ -14,11 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
+from glognn.data import edge_tables
+from glognn.data import ids as ids_module
 from glognn.data import tables as tables_module
 from glognn.data.classes import Classes
+from glognn.data.edge_tables import read_edges
 from glognn.data.encoding import Encoding
+from glognn.data.ids import positions, unique_ids
 from glognn.data.table_graph import KeptTables, TableOptions, find_nodes, graph_from_tables, read_labels
-from glognn.data.tables import positions, read_edges, read_table, unique_ids, write_table
+from glognn.data.tables import read_table, write_table
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 
@@ -95,7 +99,7 @@ def test_two_texts_are_one_id_if_and_only_if_they_are_equal(
     classes = Classes.learn(pa.chunked_array([labels]), "here")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables_module, "_BLOCK", block)
-        patch.setattr(tables_module, "column_names", lambda path: ["a", "b"])  # whose block is smaller than a row
+        patch.setattr(edge_tables, "column_names", lambda path: ["a", "b"])  # whose block is smaller than a row
         for suffix in (".csv", ".tsv.gz", ".parquet", ".feather"):
             nodes, edges = tmp_path / f"nodes{suffix}", tmp_path / f"edges{suffix}"
             write_table(table(a=known, b=labels), nodes)
@@ -190,7 +194,7 @@ def test_ids_chosen_to_collide_do_not_collide(kind: str) -> None:
     assert len(ids) == 500
     places = np.uint64(2**20 - 1)
     assert len(np.unique(hashes(ids) & places)) == 1
-    assert len(np.unique(hashes(tables_module._unforeseen(ids)) & places)) > 400
+    assert len(np.unique(hashes(ids_module._unforeseen(ids)) & places)) > 400
     assert positions(ids, ids).tolist() == list(range(500))
     assert unique_ids(pa.chunked_array([ids]), "here") == ids
 

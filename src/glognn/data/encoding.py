@@ -21,7 +21,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import Table, Values, is_dates, plain, positions
+from glognn.data.arrow import Table, Values, is_dates, plain
+from glognn.data.ids import positions
 from glognn.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,29 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glognn.data.arrow import IntArray, Table, Values, plain
 from glognn.data.classes import KINDS, Classes
+from glognn.data.edge_tables import Edges, read_edges
 from glognn.data.encoding import RARE_SHARE, WANTED, Encoding
 from glognn.data.fetch import file_sha256
+from glognn.data.ids import distinct, name_some, positions, read_ids, spelling, unique_ids
 from glognn.data.layout import GRAPH, NODES, TABLES
-from glognn.data.tables import (
-    Edges,
-    IntArray,
-    Table,
-    Values,
-    check_header,
-    column_names,
-    distinct,
-    find_column,
-    name_some,
-    plain,
-    positions,
-    read_edges,
-    read_ids,
-    read_table,
-    spelling,
-    unique_ids,
-    write_table,
-)
+from glognn.data.tables import check_header, column_names, find_column, read_table, write_table
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, check_version, read_record
 from glognn.settings import suggest

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from glognn.data.arrow import IntArray, Table, Values
 from glognn.data.classes import Classes
-from glognn.data.tables import IntArray, Table, Values
 from glognn.errors import InputError
 from glognn.metrics import METRICS, expected_calibration_error, reliability
 
