@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from glognn.data.arrow import Table, Values
+from glognn.data.dialect import Dialect
+from glognn.data.frames import Frame
 from glognn.data.ids import as_numbers, positions
 from glognn.errors import InputError
 from glognn.settings import suggest
@@ -31,10 +33,13 @@ _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _FORMULA = r"=+\-@\t\r\n＝＋－＠"
 """First characters of what Excel, LibreOffice and Google Sheets may run."""
+DETECTED = Dialect()
 
 
-def table_format(path: Path) -> tuple[str, bool]:
+def table_format(path: Path | Frame) -> tuple[str, bool]:
     """The format that a name's ending stands for, and whether it is gzipped."""
+    if isinstance(path, Frame):
+        return "frame", False
     name = path.name.lower()
     gzipped = name.endswith(".gz")
     kind = FORMATS.get(Path(name.removesuffix(".gz")).suffix)
@@ -46,7 +51,7 @@ def table_format(path: Path) -> tuple[str, bool]:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _reading(path: Path | Frame) -> Iterator[None]:
     import pyarrow as pa
 
     try:
@@ -60,33 +65,49 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputError(f"The table '{path}' cannot be read: {reason}.") from None
 
 
+def text_signs(path: Path | Frame, dialect: Dialect = DETECTED) -> tuple[str, str] | None:
+    """The separator and the decimal sign of a text file; ``None`` of others."""
+    kind, gzipped = table_format(path)
+    if kind not in ("csv", "tsv"):
+        return None
+    assert isinstance(path, Path)
+    with _reading(path):
+        return dialect.of(path, kind, gzipped=gzipped)
+
+
 def _csv_options(
-    kind: str, types: Mapping[str, Any], columns: Sequence[str] | None, nodes: bool, lines: bool
+    signs: tuple[str, str], types: Mapping[str, Any], columns: Sequence[str] | None, nodes: bool, lines: bool
 ) -> dict[str, Any]:
     from pyarrow import csv
 
     missing = {"null_values": MISSING if nodes else [""], "strings_can_be_null": False}
+    separator, decimal = signs
     return {
         "read_options": csv.ReadOptions(block_size=_BLOCK),
-        "parse_options": csv.ParseOptions(delimiter="\t" if kind == "tsv" else ",", newlines_in_values=lines),
-        "convert_options": csv.ConvertOptions(column_types=dict(types), include_columns=columns or [], **missing),
+        "parse_options": csv.ParseOptions(delimiter=separator, newlines_in_values=lines),
+        "convert_options": csv.ConvertOptions(
+            column_types=dict(types), include_columns=columns or [], decimal_point=decimal, **missing
+        ),
     }
 
 
-def column_names(path: Path) -> list[str]:
+def column_names(path: Path | Frame, dialect: Dialect = DETECTED) -> list[str]:
     """The columns of a table, each named once; those that are only the numbers of rows, nameless, are left out."""
     from pyarrow import csv, ipc, parquet
 
-    kind, _ = table_format(path)
+    kind, signs = table_format(path)[0], text_signs(path, dialect)
     names: list[str]
     with _reading(path):
-        if kind == "parquet":
+        if isinstance(path, Frame):
+            names = path.table.column_names
+        elif kind == "parquet":
             names = parquet.read_schema(path).names
         elif kind == "feather":
             with ipc.open_file(path) as reader:
                 names = reader.schema.names
         else:
-            options = _csv_options(kind, {}, None, True, True) | {
+            assert signs is not None
+            options = _csv_options(signs, {}, None, True, True) | {
                 "read_options": csv.ReadOptions(block_size=_BLOCK // 16)
             }
             with csv.open_csv(path, **options) as reader:
@@ -97,7 +118,7 @@ def column_names(path: Path) -> list[str]:
     return [name for name in names if not _NAMELESS.fullmatch(name)]
 
 
-def check_header(path: Path, columns: Sequence[str], ids: Values) -> None:
+def check_header(path: Path | Frame, columns: Sequence[str], ids: Values) -> None:
     """Refuse a text file without a header line, whose first row of ids would be lost as names of columns."""
     import pyarrow as pa
 
@@ -108,7 +129,7 @@ def check_header(path: Path, columns: Sequence[str], ids: Values) -> None:
         raise InputError(f"The first line of '{path}' must name its columns. Got ids instead: {named}.")
 
 
-def find_column(path: Path, names: Sequence[str], wanted: str | None, place: int, option: str) -> str:
+def find_column(path: Path | Frame, names: Sequence[str], wanted: str | None, place: int, option: str) -> str:
     """The column a user names, or the one at a place."""
     if wanted is not None and wanted not in names:
         raise InputError(f"'{path}' has no column '{wanted}' ({option}).{suggest(wanted, names)}")
@@ -118,12 +139,13 @@ def find_column(path: Path, names: Sequence[str], wanted: str | None, place: int
 
 
 def read_table(
-    path: Path,
+    path: Path | Frame,
     columns: Sequence[str] | None = None,
     *,
     ids: Sequence[str] = (),
     text: Sequence[str] = (),
     nodes: bool = True,
+    dialect: Dialect = DETECTED,
 ) -> Table:
     """Some or all columns of a table, which must have rows.
 
@@ -133,23 +155,27 @@ def read_table(
         ids: Columns that text files are to give as they are written, words such as NA included.
         text: Those to give as they are written where they are not missing.
         nodes: Whether words such as NA stand for a missing value.
+        dialect: How a text file writes its tables.
     """
     import pyarrow as pa
     from pyarrow import csv, feather, parquet
 
-    kind, _ = table_format(path)
+    kind, signs = table_format(path)[0], text_signs(path, dialect)
     types = dict.fromkeys((*ids, *text), pa.string())
     with _reading(path):
-        if kind == "parquet":
+        if isinstance(path, Frame):
+            table = path.table
+        elif kind == "parquet":
             table = parquet.read_table(path, columns=columns)
             table.validate(full=True)  # Arrow itself believes places in memory that a file gives, wherever they lead
         elif kind == "feather":
             table = feather.read_table(path, columns=columns)
             table.validate(full=True)
         else:
-            table = None if nodes else _read_lines(path, kind, types, columns)
+            assert signs is not None
+            table = None if nodes else _read_lines(path, signs, types, columns)
             if table is None:
-                table = csv.read_csv(path, **_csv_options(kind, types, columns, nodes, lines=True))
+                table = csv.read_csv(path, **_csv_options(signs, types, columns, nodes, lines=True))
             if any(pa.types.is_binary(field.type) for field in table.schema):
                 raise InputError(f"'{path}' is not in UTF-8: save it in that encoding.")
             table = _as_written(table, set(ids), types.keys(), MISSING if nodes else [""])
@@ -158,13 +184,15 @@ def read_table(
     return table.select(columns) if columns else table
 
 
-def _read_lines(path: Path, kind: str, types: Mapping[str, Any], columns: Sequence[str] | None) -> Table | None:
+def _read_lines(
+    path: Path, signs: tuple[str, str], types: Mapping[str, Any], columns: Sequence[str] | None
+) -> Table | None:
     """A text file with a row in each line, which is read faster; none where it cannot be read so."""
     import pyarrow as pa
     from pyarrow import csv
 
     try:
-        return csv.read_csv(path, **_csv_options(kind, types, columns, nodes=False, lines=False))
+        return csv.read_csv(path, **_csv_options(signs, types, columns, nodes=False, lines=False))
     except pa.ArrowInvalid:
         return None
 
