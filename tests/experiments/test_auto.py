@@ -255,6 +255,23 @@ def test_a_time_limit_stops_the_member_under_way_and_starts_no_other(portfolio: 
     assert again.record["ended"] == "all members are done"
 
 
+def test_a_member_far_behind_the_best_is_stopped_soon_and_one_near_it_is_not(tmp_path: Path) -> None:
+    """Each with a learning rate of its own: with the smallest nothing is learnt, and nothing is waited for."""
+    rates = {"good": 0.05, "near": 0.04, "lost": 1e-9}
+    (tmp_path / "rates.toml").write_text(
+        "".join(f'[[member]]\nname = "{name}"\nmodel = "mlp"\nlearning_rate = {rate}\n' for name, rate in rates.items())
+    )
+    data = unsplit()
+    data.x = torch.nn.functional.one_hot(data.y, 3).float()
+    options: dict[str, Any] = QUICK | {"epochs": 60, "patience": 40, "hidden_channels": 8}
+    record = auto(data, portfolio=tmp_path / "rates.toml", folds=2, out=tmp_path / "run", **options).record
+    stopped = {each["name"]: each["stopped_by"] for each in record["members"]}
+    assert stopped["lost"] == ["far behind"]
+    assert "far behind" not in stopped["good"] + stopped["near"]
+    assert read_report(tmp_path / "run" / MEMBERS / "lost/split-0")["scores"]["last"]["epoch"] < 30
+    assert record["members"][2]["weight"] == 0
+
+
 def test_a_member_has_at_most_twice_its_share_of_the_time_left_and_the_first_less(
     portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

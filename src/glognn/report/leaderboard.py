@@ -70,8 +70,8 @@ def as_csv(rows: Sequence[Standing]) -> str:
     return text.getvalue()
 
 
-def plot_leaderboard(rows: Sequence[Standing], metric: str, path: Path) -> Path:
-    """Validation scores as bars with their spread, test scores as points, weights beside them."""
+def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
+    """Validation scores, named ``score``, as bars with their spread, test scores as points, weights beside them."""
     if path.suffix not in _PICTURES:
         raise InputError(f"A picture must be a file {' or '.join(_PICTURES)}. Got '{path}' instead.")
     shown = [row for row in rows if row.val is not None]
@@ -106,7 +106,7 @@ def plot_leaderboard(rows: Sequence[Standing], metric: str, path: Path) -> Path:
             va="center", fontsize=9, annotation_clip=False,
         )  # fmt: skip
     axes.invert_yaxis()
-    axes.set_xlabel(f"validation {metric.replace('_', ' ')} (%), with its standard deviation")
+    axes.set_xlabel(f"validation {score} (%), with its standard deviation", parse_math=False)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.experiments.search import PUBLISHED
 from glognn.experiments.tune import StudyResult
 from glognn.report.figures import new_figure, save_figure
+from glognn.report.text import class_score
 from glognn.storage import locked
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 def render_best(found: StudyResult) -> str:
     """Draw a study's pictures into its folder; its best settings, and where all of this lies."""
-    metric = found.config.training.metric
+    training = found.config.training
+    metric = class_score(training.metric, training.positive_class or "the rarer class")
     with locked(found.folder):
         pictures = plot_study(found.study, found.folder, metric)
     shown = ", ".join(
