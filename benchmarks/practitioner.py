@@ -235,7 +235,7 @@ class Problem:
 
     def settings(self) -> dict[str, Any]:
         """What is said to the package about the metric."""
-        return {"metric": self.dataset.metric}
+        return {"metric": self.dataset.metric, "positive_class": self.dataset.positive or ""}
 
     def scores(self, run: Path) -> list[dict[str, float]]:
         """Of each split of a run folder."""

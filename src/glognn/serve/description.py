@@ -32,6 +32,7 @@ def describe(scorer: Scorer, limits: Limits) -> Json:
         "chosen": saved.why,
         "graph": {"nodes": len(scorer.places), "features": scorer.graph.num_features},
         "classes": list(known.classes.names),
+        "positive_class": None if known.positive is None else known.classes.names[known.positive],
         "threshold": known.threshold,
         "scores": {name: value for name, value in saved.scores.items() if isinstance(value, str | float | int)},
         "node_columns": scorer.node_columns,

@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,8 +176,7 @@ class Scorer:
         x = None if self.graph.x is None else _features(table["x"].to_pylist(), self.graph.num_features)
         index, weight, left_out = self._numbered_edges(edges, ids, unknown_edges)
         found = self.saved.score(_new_data(x, index, weight, len(ids)))
-        known = self.predictions
-        return Predictions("node", pa.array(ids), known.classes, found, known.threshold), left_out
+        return replace(self.predictions, id_column="node", ids=pa.array(ids), probabilities=found), left_out
 
     def _numbered_edges(
         self, edges: Sequence[Row], ids: list[str], unknown_edges: str
