@@ -22,7 +22,7 @@ from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLarg
 from glognn.experiments.advice import GraphFacts, describe
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, scores, select
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -35,13 +35,16 @@ from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import measure_homophily
 from glognn.graph.sparse import SparseMatrix
-from glognn.metrics import Floats, Integers, best_threshold
+from glognn.metrics import Floats, Integers
 from glognn.storage import write_atomically, write_json
+from glognn.training.calibration import Calibration, calibrated, temperature
+from glognn.training.config import ThresholdRule
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
 from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
+from glognn.training.threshold import choose_threshold
 
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
@@ -102,7 +105,7 @@ class Contest:
         self.folder, self.entrants, self.graphs, self.progress = folder, list(entrants), graphs, progress
         self.origin, self.folds = origin, folds
         first = entrants[0].config
-        self.metric, self.threshold = first.training.metric, first.training.threshold
+        self.metric, self.training = first.training.metric, first.training
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
         self.scoring = scoring(graph, first.training)
@@ -282,12 +285,13 @@ class Contest:
         else:
             weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
         splits: dict[str, Report] = {}
-        for split, (heats, weights, heat, threshold) in weighed.items():
+        for split, (heats, weights, heat, calibration, threshold) in weighed.items():
             tested = self.sets[split]["test"]
             said = np.stack([self._read(name, split, tested) for name in names])
 
             def score(found: Floats, y: Integers) -> float | None:
                 together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
+                together = together if calibration is None else calibration.apply(together)  # noqa: B023
                 value = scores(together[np.newaxis], y, self.scoring, threshold)[0]  # noqa: B023
                 return None if np.isnan(value) else float(value)
 
@@ -297,6 +301,7 @@ class Contest:
                     name: heat for name, heat, weight in zip(names, heats, weights, strict=True) if weight
                 },
                 "temperature": heat,
+                "calibration": None if calibration is None else calibration.as_dict(),
                 "threshold": threshold,
                 "val": score(validated[split], truth[split]),
                 "test": score(said, self.y[tested]),
@@ -325,16 +330,24 @@ class Contest:
             "machine": machine(device, self.entrants[0].config.training.threads),
         }
 
-    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, float | None]:
-        """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
+    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, Calibration | None, float | None]:
+        """Temperatures and weights of the members; temperature, calibration and threshold of their mean."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
         weights = select(found, y, self.scoring)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
-        wanted = self.threshold != "none" or self.metric in _DECIDING
-        if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
-            return heats, weights, heat, None
-        return heats, weights, heat, best_threshold(apply(weights, found, heat), y, self.scoring)
+        together, calibration = apply(weights, found, heat), None
+        weighted = self.training.class_weight != "none"
+        if self.training.calibrate == "isotonic" or (self.training.calibrate != "none" and weighted):
+            calibration = Calibration.fit(
+                self.training.calibrate, together, y, weighted=weighted, positive=self.scoring.positive
+            )
+            together = calibration.apply(together)
+        asked = self.training.threshold
+        rule = ThresholdRule.parse("validation" if asked == "none" and self.metric in _DECIDING else asked)
+        if len(self.names) != 2 or len(np.unique(y)) < 2:
+            return heats, weights, heat, calibration, None
+        return heats, weights, heat, calibration, choose_threshold(together, y, self.scoring, rule)
 
 
 def _each_calibrated(found: Floats, heats: list[float]) -> Floats:

@@ -45,7 +45,7 @@ from glognn.training.engines import ENGINES
 from glognn.training.history import TrainingResult
 from glognn.training.positive import positive_record
 from glognn.training.preflight import check_memory, members_at_once
-from glognn.training.threshold import check_threshold, choose_threshold
+from glognn.training.threshold import calibrate_and_choose, check_threshold
 
 logger = logging.getLogger(__name__)
 
@@ -391,6 +391,7 @@ def _split_report(
     batch_size: int,
 ) -> Report:
     config = job.config
+    calibration, threshold = calibrate_and_choose(model, loaded.graph, job.split, config.training)
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "run",
@@ -400,7 +401,8 @@ def _split_report(
         "selection": config.training.selection,
         "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
         "positive_class": positive_record(loaded.graph, config.training),
-        "threshold": choose_threshold(model, loaded.graph, job.split, config.training),
+        "calibration": None if calibration is None else calibration.as_dict(),
+        "threshold": threshold,
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
         "trained_together": batch_size,
