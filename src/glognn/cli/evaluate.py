@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Measure predictions where the truth is known.
 
-    All metrics, for each class how many were found and how many predictions were right, the confusion matrix, and
-    whether probabilities mean what they say (calibration). Written are evaluation.json, confusion.png and
-    reliability.png.
+    All metrics, beside those of the baselines on the same nodes; for each class how many were found and how many
+    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Written
+    are evaluation.json, confusion.png and reliability.png.
 
     Examples:
 
@@ -69,8 +69,10 @@ def command(
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
+    from glognn.experiments.appraisal import appraise_predictions
     from glognn.experiments.saved import open_saved
     from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
+    from glognn.report.summary import beware
     from glognn.storage import write_json
 
     given = nodes is not None or edges is not None
@@ -82,16 +84,18 @@ def command(
     if labels is None:
         if given:
             raise InputError("--edges alone brings no classes to judge by. Give them with --labels FILE.")
-        predictions, places, y, truth = chosen.held_out(data_mirror)
+        predictions, graph, places, truth = chosen.held_out(data_mirror)
+        y = graph.y.cpu().numpy()[places]
         if not places.size:
             raise InputError(f"'{run}' has no test nodes to measure on. Give the truth with --labels FILE.")
     else:
         if given:
             how = unknown_edges or "error"
             predictions, _, changed = chosen.predict_changed(nodes, edges, unknown_edges=how)
+            _, graph = chosen.graph(data_mirror)
             console.out(f"The graph of training: {changed or 'nothing changes'}")
         else:
-            predictions, _ = chosen.predict(data_mirror)
+            predictions, graph = chosen.predict(data_mirror)
         usual = ("node", "label") if chosen.tables is None else (chosen.tables.id_column, chosen.tables.label_column)
         columns = [
             find_column(labels, names, wanted or (known if known in names else None), place, option)
@@ -102,7 +106,20 @@ def command(
         places, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
-    found = predictions.evaluate(places, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth}
+    beside: dict[str, Any] = {"baselines": {}, "cautions": []}
+    if not (places >= graph.num_nodes).any():
+        beside = appraise_predictions(
+            predictions,
+            graph,
+            chosen.splits,
+            chosen.config.training,
+            places,
+            y,
+            positive,
+            top_k,
+            held_out=labels is None,
+        )
+    found = predictions.evaluate(places, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth} | beside
     folder = out or run / "evaluation"
     try:
         write_json(folder / "evaluation.json", found)
@@ -116,4 +133,6 @@ def command(
     console.print(score_table(found))
     console.out("")
     console.print(class_table(found))
+    if told := beware([found]):
+        console.out(f"\n{told}")
     console.out(f"\nEvaluation: {folder}")

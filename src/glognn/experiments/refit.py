@@ -163,12 +163,12 @@ def open_refit(chosen: ChosenRun, judged: Sequence[SavedModel]) -> tuple[list[Sa
         raise InputError(f"'{chosen.folder / REFIT / REFIT_RECORD}' is damaged: it names splits that were not trained.")
     found = [
         replace(
-            by_split[each["splits"][0]],
-            folder=chosen.folder / REFIT,
+            by_split[split],  # with its calibration, of which there is one for each split
             weights=chosen.folder / REFIT / each["file"],
             epochs=each["epochs"],
         )
         for each in record["models"]
+        for split in (each["splits"] if by_split[each["splits"][0]].calibration else each["splits"][:1])
     ]
     return found, describe_refit(record)
 

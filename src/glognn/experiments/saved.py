@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from glognn.data.arrow import IntArray, Values
 from glognn.data.classes import Array, Classes
+from glognn.data.ids import name_some
 from glognn.data.layout import NODES, TABLES
 from glognn.data.sources import find_source, load_source
 from glognn.data.table_changes import joined_ids, read_changes
 from glognn.data.table_graph import KeptTables
-from glognn.data.tables import IntArray, Values, name_some
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.folder import by_model, find_runs, read_model
@@ -36,6 +37,7 @@ from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
+from glognn.training.calibration import Calibration
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import resolve_device
 from glognn.training.new_nodes import predict_new_nodes
@@ -55,15 +57,24 @@ class Saved(ABC):
 
     Attributes:
         folder: Where it lies.
+        config: The settings of its first model.
+        splits: The columns of the graph's masks that its models were trained on.
         why: What was chosen, where there was a choice.
         threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
             likely is.
-        split: The column of the graph's masks whose test nodes judge it.
     """
 
     folder: Path
     why: str
     threshold: float | None
+
+    if TYPE_CHECKING:  # fields of some, and computed by others
+
+        @property
+        def config(self) -> RunConfig: ...
+
+        @property
+        def splits(self) -> Sequence[int]: ...
 
     @property
     @abstractmethod
@@ -92,20 +103,25 @@ class Saved(ABC):
     def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
         """Probabilities of nodes that were not in the graph, which is given as loaded, with what has changed in it."""
 
-    @abstractmethod
-    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, IntArray, IntArray, str]:
-        """Predictions, the nodes among them that no model that scored them has learned from, their classes, and which
-        nodes those are in words."""
+    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, Graph, IntArray, str]:
+        """Predictions, the graph, the nodes of it that no model that scored them has learned from, and which those are
+        in words."""
+        found, graph = self.predict(mirror)
+        nodes = np.flatnonzero(graph.masks["test"][:, self.splits[0]].cpu().numpy())
+        return found, graph, nodes, f"test set of split {self.splits[0]}"
 
-    def name(self, found: Probabilities, ids: Values | None = None) -> Predictions:
-        """Probabilities of all nodes of the graph, or of those with some ids, by the names that a user knows."""
+    def name(
+        self, found: Probabilities, ids: Values | None = None, *, said: Probabilities | None = None
+    ) -> Predictions:
+        """Probabilities of all nodes of the graph, or of those with some ids, by the names that a user knows; and what
+        was said before they were calibrated."""
         import pyarrow as pa
 
         column = "node" if self.tables is None else self.tables.id_column
         if ids is None:
             ids = pa.array(np.arange(len(found))) if self.tables is None else self.tables.ids
         classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
-        return Predictions(column, ids, classes, found, self.threshold, self.positive)
+        return Predictions(column, ids, classes, found, self.threshold, self.positive, said)
 
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
         """Predictions for all nodes of the graph."""
@@ -113,9 +129,10 @@ class Saved(ABC):
         return self.name(self.score_all(data, device)), graph
 
     def predict_new(
-        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
+        self, nodes: Any, edges: Any = None, *, unknown_edges: str = "error"
     ) -> tuple[Predictions, dict[str, int]]:
-        """Predictions for nodes that were not in the graph, and how many of their edges were left out and why.
+        """Predictions for nodes that were not in the graph, from files or frames, and how many of their edges were left
+        out and why.
 
         The graph stays as it was in training: edges between two of its nodes are left out.
         """
@@ -125,16 +142,16 @@ class Saved(ABC):
             held = name_some(tables.ids.take(found.known))
             raise InputError(
                 f"The ids in column '{tables.id_column}' of '{nodes}' must be new. Got {held}, which the graph of "
-                "training holds."
+                "training holds: predict without --nodes gives their classes."
             )
         scored = self.score_new(self.graph()[0], found.new)
         left_out = {"unknown": found.unknown, "known": int(found.changes.edge_index.shape[1])}
         return self.name(scored, found.new_ids), left_out
 
     def predict_changed(
-        self, nodes: Path | None, edges: Path | None, *, unknown_edges: str = "error", device: str = "auto"
+        self, nodes: Any = None, edges: Any = None, *, unknown_edges: str = "error", device: str = "auto"
     ) -> tuple[Predictions, IntArray | None, str]:
-        """Predictions on the graph as it is now, without training again.
+        """Predictions on the graph as it is now, from files or frames, without training again.
 
         Rows of known ids give these nodes other features, and edges between known nodes join the graph, as if they had
         stood in the tables of training. Nodes with new ids are scored on that, unnoticed by known ones.
@@ -144,8 +161,8 @@ class Saved(ABC):
             what has changed, in words.
         """
         tables = self._tables_for(nodes if nodes is not None else edges)
-        found = read_changes(tables, nodes, edges, unknown_edges=unknown_edges)
         data, _ = self.graph()
+        found = read_changes(tables, nodes, edges, unknown_edges=unknown_edges, data=data)
         scored = self.score_all(data, device, changes=found.changes)
         ids = tables.ids
         if len(found.new_ids):
@@ -153,9 +170,10 @@ class Saved(ABC):
             ids = joined_ids(tables.ids, found.new_ids)
         return self.name(scored, ids), found.rows, found.describe(data)
 
-    def _tables_for(self, path: Path | None) -> KeptTables:
+    def _tables_for(self, given: Any) -> KeptTables:
         if self.tables is None:
-            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read '{path}'.")
+            what = f"'{given}'" if isinstance(given, str | Path) else "others"
+            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read {what}.")
         return self.tables
 
 
@@ -209,6 +227,10 @@ class SavedModel(Saved):
         """The number of the class that metrics of one class and the threshold are about."""
         return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
 
+    @property
+    def splits(self) -> Sequence[int]:
+        return [self.split]
+
     def class_array(self) -> Array:
         """The classes of a saved classifier, of the type that they had."""
         return class_array(self.folder, self.record)
@@ -237,16 +259,43 @@ class SavedModel(Saved):
             raise InputError(f"'{place}' must hold the ids of {graph.num_nodes:,} nodes. Got {found:,} instead.")
         return data, graph
 
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """How its probabilities are corrected, where that was asked for."""
+        names = self.record["classes"]["values"] if self.kind == "classifier" else range(self._num_classes)
+        return read_calibration(self.folder, self.record.get("calibration"), len(names))
+
+    @property
+    def _num_classes(self) -> int:
+        return int(self.record["data"].get("num_classes", 0))
+
     def probabilities(self, graph: Graph, device: str = "auto") -> Probabilities:
         """Of all nodes of its prepared graph."""
+        return self._both(self.uncalibrated(graph, device))[0]
+
+    def uncalibrated(self, graph: Graph, device: str = "auto") -> Probabilities:
+        """Of all nodes of its prepared graph, as the model says them."""
         found: Probabilities = predict(self.model(graph).to(resolve_device(device)), graph).double().cpu().numpy()
         return found
 
     def new_probabilities(self, data: Data, graph: Graph, new: Data) -> Probabilities:
         """Of nodes that were not in its graph, which is given as loaded and as prepared."""
+        return self._both(self.new_uncalibrated(data, graph, new))[0]
+
+    def new_uncalibrated(self, data: Data, graph: Graph, new: Data) -> Probabilities:
+        """Of nodes that were not in its graph, as the model says them."""
         logits = predict_new_nodes(self.model(graph), data, new, self.config.graph)
         found: Probabilities = logits.double().softmax(dim=1).cpu().numpy()
         return found
+
+    def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
+        _, graph = self.graph(mirror)
+        found, said = self._both(self.uncalibrated(graph, device))
+        return self.name(found, said=said), graph
+
+    def _both(self, said: Probabilities) -> tuple[Probabilities, Probabilities | None]:
+        """Calibrated probabilities, and where there is a difference, what the model said."""
+        return (said, None) if self.calibration is None else (self.calibration.apply(said), said)
 
     def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
         return self.probabilities(self._prepared(data, changes)[1], device)
@@ -258,10 +307,15 @@ class SavedModel(Saved):
         data, graph = self.graph(data=data)
         return changes.apply(data, graph) if changes else (data, graph)
 
-    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, IntArray, IntArray, str]:
-        found, graph = self.predict(mirror)
-        nodes = np.flatnonzero(graph.masks["test"][:, self.split].cpu().numpy())
-        return found, nodes, graph.y.cpu().numpy()[nodes], f"test set of split {self.split}"
+
+def read_calibration(place: Path, content: Any, num_classes: int) -> Calibration | None:
+    """What a record says of calibration; records of versions without it say nothing."""
+    if content is None:
+        return None
+    try:
+        return Calibration.from_dict(content, num_classes)
+    except ValueError as error:
+        raise InputError(f"'{place}' is damaged: {error}.") from None
 
 
 def class_array(folder: Path, record: Report) -> Array:

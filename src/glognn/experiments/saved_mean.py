@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glognn.data.arrow import IntArray
 from glognn.data.classes import Classes
-from glognn.data.tables import IntArray
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.predictions import Predictions
@@ -61,8 +61,8 @@ class SavedMean(Saved):
         return self.judged[0].record
 
     @property
-    def split(self) -> int:
-        return self.judged[0].split
+    def splits(self) -> Sequence[int]:
+        return [model.split for model in self.judged]
 
     @property
     def tables(self) -> KeptTables | None:
@@ -92,6 +92,17 @@ class SavedMean(Saved):
     def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
         return self._mean(data, changes, lambda model, _, graph: model.probabilities(graph, device))
 
+    def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
+        data, graph = self.graph(mirror)
+        said = self._mean(data, None, lambda model, _, graph: model.uncalibrated(graph, device))
+        if not self._calibrated:
+            return self.name(said), graph
+        return self.name(self.score_all(data, device), said=said), graph
+
+    @property
+    def _calibrated(self) -> bool:
+        return any(model.calibration is not None for model in self.models)
+
     def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
         return self._mean(data, changes, lambda model, used, graph: model.new_probabilities(used, graph, new))
 
@@ -105,18 +116,22 @@ class SavedMean(Saved):
         mean: Probabilities = np.mean(found, axis=0)
         return mean
 
-    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, IntArray, IntArray, str]:
+    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, Graph, IntArray, str]:
         data, first = self.graph(mirror)
-        total, times = None, np.zeros((first.num_nodes, 1))
+        times = np.zeros((first.num_nodes, 1))
+        totals = np.zeros((2, first.num_nodes, first.num_classes))
         for model, graph in _with_graphs(self.judged, data):
             tested = graph.masks["test"][:, model.split].cpu().numpy()[:, np.newaxis]
-            found = tested * model.probabilities(graph)
-            total, times = found if total is None else total + found, times + tested
-        assert total is not None
-        nodes = np.flatnonzero(times)
-        splits = ", ".join(str(model.split) for model in self.judged)
+            said = model.uncalibrated(graph)
+            found = said if model.calibration is None else model.calibration.apply(said)
+            totals, times = totals + tested * np.stack([found, said]), times + tested
+        mean, said = totals / np.maximum(times, 1)
+        named = self.name(mean, said=said if self._calibrated else None)
+        splits = ", ".join(map(str, self.splits))
         words = f"test sets of splits {splits}, each node scored by the models that have not learned from it"
-        return self.name(total / np.maximum(times, 1)), nodes, first.y.cpu().numpy()[nodes], words
+        if len(self.splits) == 1:
+            words = f"test set of split {splits}, scored by the model that has not learned from it"
+        return named, first, np.flatnonzero(times), words
 
 
 def _with_graphs(models: Sequence[SavedModel], data: Data) -> list[tuple[SavedModel, Graph]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.data.layout import TABLES
 from glognn.data.sources import find_source
 from glognn.errors import InputError, about
-from glognn.experiments.advice import advise
+from glognn.experiments.advice import advise, describe, look
 from glognn.experiments.config import RunConfig, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import split_names
@@ -138,16 +138,11 @@ def _search(
 def _start(
     folder: Path, configs: list[RunConfig], refit: bool, mirror: str | Path | None, progress: Progress
 ) -> TrainedModels:
-    from glognn.data.table_graph import KeptTables
     from glognn.experiments.folder import start_runs
 
     graphs = _load(configs, mirror)
-    advice: list[str] = []
     runs = start_runs(folder, configs)
-    if (folder / TABLES).is_file():
-        sizes = KeptTables.load(folder).read["class_sizes"]
-        advice = advise(sizes, graphs[0].facts, configs[0], tuned=(folder / "tune").is_dir())
-    return _run(folder, runs, graphs, advice, refit, progress)
+    return _run(folder, runs, graphs, progress, refit=refit, advises=(folder / TABLES).is_file())
 
 
 def _resume(folder: Path, refit: bool, mirror: str | Path | None, progress: Progress) -> TrainedModels:
@@ -156,7 +151,7 @@ def _resume(folder: Path, refit: bool, mirror: str | Path | None, progress: Prog
     find_runs(folder)
     with held(folder):
         runs = find_runs(folder)
-        return _run(folder, runs, _load([config for _, config in runs], mirror), [], refit, progress)
+        return _run(folder, runs, _load([config for _, config in runs], mirror), progress, refit=refit)
 
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
@@ -183,17 +178,24 @@ def _run(
     folder: Path,
     runs: list[tuple[Path, RunConfig]],
     graphs: list[LoadedGraph],
-    advice: list[str],
-    refit: bool,
     progress: Progress,
+    *,
+    refit: bool,
+    advises: bool = False,
 ) -> TrainedModels:
+    from glognn.experiments.appraisal import Appraiser
     from glognn.experiments.folder import by_model
     from glognn.experiments.refit import ask_for_refit, is_asked_for
     from glognn.experiments.refit import refit as train_on_all
     from glognn.experiments.run import run_splits, summarize_apart
     from glognn.experiments.saved import choose_run
 
-    progress.on_graph(graphs[0], advice)
+    configs, graph = [config for _, config in runs], graphs[0].graph
+    facts = look(graph, parse_splits(configs[0].splits, graph.num_splits)[0])
+    tuned = (folder / "tune").is_dir()
+    progress.on_graph(graphs[0])
+    progress.on_description(describe(facts), advise(facts, configs, graph.num_splits, tuned=tuned) if advises else [])
+    appraiser = Appraiser(graph)
     loaded = dict(zip([child for child, _ in runs], graphs, strict=True))
     total = sum(len(parse_splits(config.splits, loaded[child].graph.num_splits)) for child, config in runs)
     progress.on_begin(Work("splits", total, 0, 1, folder))
@@ -203,7 +205,7 @@ def _run(
             ask_for_refit(place)
     for place, group in places.items():
         found = [
-            (config, run_splits(child, config, loaded[child], [progress], progress.on_split_end))
+            (config, run_splits(child, config, loaded[child], [progress], progress.on_split_end, appraiser))
             for child, config in group
         ]
         reports.append(found[0][1] if len(found) == 1 else summarize_apart(place, found))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.data.layout import GRAPH, TABLES
 from glognn.data.sources import find_source
 from glognn.errors import GloGNNError, InputError, about
-from glognn.experiments.config import DEFAULT_DATASET, DEFAULT_MODEL, RunConfig, resolve
+from glognn.experiments.config import DEFAULT_DATASET, DEFAULT_MODEL, RunConfig, parse_splits, resolve
 from glognn.experiments.confirmation import Confirmation, confirm
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import parse_names, split_names
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import optuna
 
     from glognn.data.table_graph import TableOptions
+    from glognn.experiments.run import LoadedGraph
 
 DEFAULT_SPACE = "wide"
 ROOT = Path("runs/tune")
@@ -61,6 +62,7 @@ class StudyResult:
         origin: ``default`` or ``published`` where those settings are used, the authors' being the latter; else
             ``drawn``.
         confirmation: How the winner compares with the default; ``None`` where they are the same or were not compared.
+        baselines: Mean validation scores of the baselines over the same splits, by name.
         path: The file of the best settings, which ``train_models(config=...)`` reads.
         study: The completed trials, with the settings under their own names.
     """
@@ -74,6 +76,7 @@ class StudyResult:
     trials: int
     origin: str
     confirmation: Confirmation | None
+    baselines: dict[str, float | None]
     path: Path
     study: optuna.Study = field(repr=False)
 
@@ -200,10 +203,10 @@ def run_studies(
     if not best:
         work = partial(_search, trials=trials, storage=storage, mirror=mirror, together=together)
         _do_searches(work, studies, opened, trials, workers, progress)
-    graphs, found = None if best else Graphs(mirror), []
+    graphs, found = Graphs(mirror), []
     for folder, search in studies.items():
         try:
-            found.append(_result(folder, search, opened[folder], graphs))
+            found.append(_result(folder, search, opened[folder], graphs, best=best))
         except InputError:
             if len(studies) == 1:
                 raise
@@ -266,20 +269,32 @@ def _best_score(study: optuna.Study) -> float | None:
         return None
 
 
-def _result(folder: Path, search: Search, study: optuna.Study, graphs: Graphs | None) -> StudyResult:
+def _result(folder: Path, search: Search, study: optuna.Study, graphs: Graphs, *, best: bool) -> StudyResult:
     with locked(folder), about(f"'{folder}'"):
-        confirmation = confirm(folder, study, search, graphs)
+        confirmation = confirm(folder, study, search, None if best else graphs)
         trial, path = used_trial(study, confirmation), write_best(folder, study, search, confirmation)
-        return StudyResult(
-            folder=folder,
-            search=search,
-            config=search.config_of(trial),
-            settings=chosen_settings(search, trial),
-            validation=trial.value or 0.0,
-            trial=trial.number,
-            trials=len(finished_trials(study)),
-            origin=trial.user_attrs.get("origin", "drawn"),
-            confirmation=confirmation,
-            path=path,
-            study=by_own_names(study, search),
-        )
+    config = search.config_of(trial)
+    return StudyResult(
+        folder=folder,
+        search=search,
+        config=config,
+        settings=chosen_settings(search, trial),
+        validation=trial.value or 0.0,
+        trial=trial.number,
+        trials=len(finished_trials(study)),
+        origin=trial.user_attrs.get("origin", "drawn"),
+        confirmation=confirmation,
+        baselines=_baselines(config, graphs.of(config)),
+        path=path,
+        study=by_own_names(study, search),
+    )
+
+
+def _baselines(config: RunConfig, loaded: LoadedGraph) -> dict[str, float | None]:
+    """What settings must beat: mean validation scores, as the objective is."""
+    from glognn.experiments.appraisal import Appraiser, baselines_over
+
+    appraiser = Appraiser(loaded.graph)
+    splits = parse_splits(config.splits, loaded.graph.num_splits)
+    found = baselines_over([appraiser.baseline_scores(split, config.training) for split in splits])
+    return {name: (scores["val"] or {}).get("mean") for name, scores in found.items()}
