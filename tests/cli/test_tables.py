@@ -479,7 +479,8 @@ def test_new_nodes_are_predicted_from_tables(finished: Path, glognn: Run, tmp_pa
     options = ["--nodes", "new.csv", "--edges", "new_edges.csv", "--unknown-edges", "drop", "--out", "new-found.csv"]
     code, out, err = glognn("predict", str(finished / "run"), *options)
     assert code == 0, err
-    assert "1 edge between its nodes added; 3 new nodes with 3 edges; 1 edge to unknown ids left out" in out
+    assert "1 edge between its nodes added" in out
+    assert "; 3 new nodes with 3 edges; 1 edge to unknown ids left out" in out
     found = pd.read_csv("new-found.csv")
     assert found["who"].tolist() == ["new-1", "new-2", "new-3"]
     assert np.allclose(found["probability_no"] + found["probability_yes"], 1)
@@ -521,9 +522,9 @@ def test_a_run_of_several_splits_is_refitted_and_used(glognn: Run, tmp_path: Pat
 
 def test_new_nodes_are_judged(finished: Path, glognn: Run, tmp_path: Path) -> None:
     nodes, _ = frames()
-    fresh = nodes.iloc[:6].assign(who=[f"new-{number}" for number in range(6)])
+    known, fresh = nodes["who"].to_list(), nodes.iloc[:6].assign(who=[f"new-{number}" for number in range(6)])
     fresh.to_csv("new.csv", index=False)
-    pd.DataFrame({"from": fresh["who"], "to": nodes["who"][10:16]}).to_csv("new_edges.csv", index=False)
+    pd.DataFrame({"from": fresh["who"].to_list(), "to": known[10:16]}).to_csv("new_edges.csv", index=False)
     tables = ["--nodes", "new.csv", "--edges", "new_edges.csv"]
     code, out, err = glognn("evaluate", str(finished / "run"), *tables, "--out", "judged")
     assert code == 0, err

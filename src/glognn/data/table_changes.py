@@ -48,7 +48,7 @@ class TableChanges:
         said = []
         if added:
             again = _held(data, self.changes.edge_index.numpy())
-            more = f" ({again:,} repeating edges that it has)" if again else ""
+            more = f" ({again:,} repeating {'an edge' if again == 1 else 'edges'} that it has)" if again else ""
             said.append(f"{_counted(added, 'edge')} between its nodes added{more}")
         if self.known.size:
             other = np.isin(self.known, self._changed(data)).sum()
