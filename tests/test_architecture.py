@@ -20,6 +20,7 @@ FLOORS = [
     {"errors", "records", "settings", "storage", "native"},
     {"graph"},
     {"data"},
+    {"distributed"},
     {"ops"},
     {"nn"},
     {"models"},

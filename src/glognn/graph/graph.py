@@ -147,6 +147,10 @@ class Graph:
         """The same graph under other splits (boolean, n x splits each)."""
         return replace(self, masks=_finish_masks(masks, self.y))
 
+    def made_together(self, name: str) -> Any:
+        """What a part of a larger graph makes by name with the other parts; nothing for a graph that is whole."""
+        return None
+
     def fingerprint(self) -> str:
         """A short hash of the content: equal for equal graphs, whatever file or object they came from."""
         digest = hashlib.sha256()

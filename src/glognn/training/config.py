@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glognn.settings import Settings, choice, integer, real
 
-ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted")
+ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted", "distributed")
 METRIC_NAMES = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
 
 
@@ -54,7 +54,8 @@ class TrainingConfig(Settings):
     engine: str = choice(
         "auto",
         "What computes an epoch: 'native' (compiled code on a CPU), 'captured' (CUDA graphs), 'stacked' (many models "
-        "as one), 'eager' (plain PyTorch, one model), 'boosted' (trees, on a CPU); 'auto' takes the fastest that can.",
+        "as one), 'eager' (plain PyTorch, one model), 'boosted' (trees, on a CPU), 'distributed' (several ranks, see "
+        "--distributed); 'auto' takes the fastest that can.",
         ("auto", *ENGINE_NAMES),
     )
     checkpoint_interval: float = real(
