@@ -19,8 +19,8 @@ SOURCE = Path(glognn.__file__).parent
 FLOORS = [
     {"errors", "records", "settings", "storage", "native"},
     {"graph"},
-    {"data"},
     {"distributed"},
+    {"data"},
     {"ops"},
     {"nn"},
     {"models"},

@@ -13,7 +13,20 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, evaluate, leaderboard, models, predict, reproduce, runs, train, tune, verify
+from glognn.cli import (
+    bench,
+    datasets,
+    evaluate,
+    leaderboard,
+    models,
+    predict,
+    reproduce,
+    runs,
+    shard,
+    train,
+    tune,
+    verify,
+)
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
@@ -39,6 +52,7 @@ _COMMANDS = {
     "tune": tune,
     "runs": runs,
     "verify": verify,
+    "shard": shard,
     "datasets": datasets,
     "models": models,
     "bench": bench,

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from glognn.data.catalog import DATASETS
 from glognn.data.entry import Dataset, PublishedFile
 from glognn.data.fetch import fetch, file_sha256, forget_unverified, mirror_dir
+from glognn.data.layout import SHARDS
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
+from glognn.records import read_record
 from glognn.settings import suggest
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class Source:
 
     Attributes:
         name: The name, or the absolute path of a graph file.
-        kind: ``published``, ``generated`` or ``file``.
+        kind: ``published``, ``generated``, ``file`` or ``shards`` (a folder that ``glognn shard`` wrote).
         entry: The catalog's entry; for a twin, that of the dataset it stands in for.
         scale: Of a twin: its number of nodes and edges as a share of the dataset's.
     """
@@ -49,6 +51,8 @@ class Source:
     @property
     def graph(self) -> GraphConfig:
         """How the graph is prepared unless asked otherwise."""
+        if self.kind == "shards":  # they hold a prepared graph
+            return GraphConfig(directed=bool(_prepared(self.name).get("directed", False)))
         return GraphConfig() if self.entry is None else self.entry.graph
 
     @property
@@ -65,7 +69,7 @@ class Source:
     @property
     def label(self) -> str:
         """A short name for titles and folders."""
-        return Path(self.name).stem if self.kind == "file" else self.name.replace(":", "-")
+        return Path(self.name).stem if self.kind in ("file", "shards") else self.name.replace(":", "-")
 
 
 def find_source(name: str) -> Source:
@@ -77,6 +81,8 @@ def find_source(name: str) -> Source:
     if name.startswith(TWIN_PREFIX):
         return _twin(name)
     path = Path(name).expanduser()
+    if (path / SHARDS).is_file():
+        return Source(str(path.resolve()), "shards")
     if path.suffix != ".npz":
         known = (*EMBEDDED, *DATASETS)
         hint = suggest(name, known) if len(suggest(name, known)) < 80 else " 'glognn datasets' lists them."
@@ -84,6 +90,12 @@ def find_source(name: str) -> Source:
     if not path.is_file():
         raise InputError(f"There is no graph file '{name}'.")
     return Source(str(path.resolve()), "file")
+
+
+def _prepared(folder: str) -> dict[str, Any]:
+    """How the graph of a folder of shards was prepared."""
+    settings: dict[str, Any] = read_record(Path(folder) / SHARDS, {"graph": dict})["graph"]
+    return settings
 
 
 def _twin(name: str) -> Source:
@@ -158,6 +170,11 @@ def load_dataset(
 
 def load_source(source: Source, *, mirror: str | Path | None = None) -> Loaded:
     """Load what :func:`find_source` found; nodes without a label stay in the masks."""
+    if source.kind == "shards":
+        from glognn.distributed.shards import Shards
+
+        data = Shards.open(Path(source.name)).data()
+        return Loaded(data, source, "given with the graph" if "train_mask" in data else "", {})
     if source.kind == "file":
         from glognn.data.npz import read_npz
 

@@ -231,9 +231,8 @@ class Part(Graph):
         return self.adjacency.matrix.halo.size
 
     @property
-    def sent(self) -> int:
-        """Own nodes that others read, once for each of them."""
-        return sum(self.adjacency.matrix.halo.leaving)
+    def exchanged_rows(self) -> int:
+        return self.halo + sum(self.adjacency.matrix.halo.leaving)
 
     def made_together(self, name: str) -> Any:
         return self.adjacency.kept(name, lambda matrix: None)

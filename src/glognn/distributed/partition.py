@@ -1,11 +1,4 @@
-"""Who owns which nodes.
-
-========== ==========================================================================================
-contiguous equal numbers of nodes, in the order they have
-balanced   blocks in the order they have, with equal numbers of nodes and entries together
-metis      few edges between parts (Karypis and Kumar, 1998), by the package pymetis where it is there
-========== ==========================================================================================
-"""
+"""Who owns which nodes."""
 
 from __future__ import annotations
 
@@ -17,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from glognn.distributed.methods import METHODS
 from glognn.errors import InputError
 
-METHODS = ("contiguous", "balanced", "metis")
 IntArray = npt.NDArray[np.int64]
 
 

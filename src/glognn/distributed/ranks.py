@@ -49,7 +49,7 @@ class Ranks:
     def __init__(self, rank: int = 0, size: int = 1, store: Any = None, *, timeout: float = TIMEOUT) -> None:
         self.rank, self.size, self.timeout = rank, size, timeout
         self.seconds, self.sent = 0.0, 0
-        self._told = 0
+        self._told, self._met = 0, 0
         self._store = store
         if store is None:
             return
@@ -150,6 +150,13 @@ class Ranks:
     def wait_for_all(self) -> None:
         """Go on when every rank has come here."""
         self.sum(torch.zeros(1))
+
+    def meet(self) -> None:
+        """Go on when every rank has come here, however long another one may take."""
+        self._met += 1
+        if self.size > 1:
+            self._store.set(f"met/{self._met}/{self.rank}", "")
+            self._store.wait([f"met/{self._met}/{rank}" for rank in range(self.size)], _LONG)
 
     def tell(self, value: Any) -> None:
         """From rank 0 to ranks that :meth:`listen`, which may wait for it as long as it takes."""

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ from glognn.graph.graph import SET_NAMES, Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.records import Form, check_version, misfit, read_record
 from glognn.storage import write_atomically, write_json
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 SHARDS = "shards.json"
 SCHEMA_VERSION = 1
@@ -162,6 +165,23 @@ class Shards:
             whole_fingerprint=self.record["fingerprint"],
         )
 
+    def data(self) -> Data:
+        """The prepared graph as a PyTorch Geometric ``Data``, in one process."""
+        from torch_geometric.data import Data
+
+        graph = self.whole()
+        matrix = graph.adjacency.matrix
+        data = Data(
+            x=graph.x.csr if isinstance(graph.x, SparseMatrix) else graph.x,
+            edge_index=torch.stack(matrix.entries()),
+            y=graph.y,
+            num_nodes=graph.num_nodes,
+            **({f"{name}_mask": mask for name, mask in graph.masks.items()} if graph.num_splits else {}),
+        )
+        if self.record["weighted"]:
+            data.edge_weight = matrix.csr.values()
+        return data
+
     def whole(self, dtype: torch.dtype | None = None) -> Graph:
         """The graph as it was before it was divided, in one process."""
         content = _joined([self.read(part) for part in range(self.parts)])
@@ -188,7 +208,7 @@ def _features(x: Any, dtype: torch.dtype) -> Tensor | SparseMatrix | None:
     if x is None:
         return None
     if not isinstance(x, np.ndarray):
-        return SparseMatrix.from_scipy(sp.csr_array(x), dtype)
+        return SparseMatrix.from_scipy(sp.csr_array(x, copy=True), dtype)
     with warnings.catch_warnings():  # torch does not know that nobody writes to features
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(x).to(dtype)

@@ -147,6 +147,11 @@ class Graph:
         """The same graph under other splits (boolean, n x splits each)."""
         return replace(self, masks=_finish_masks(masks, self.y))
 
+    @property
+    def exchanged_rows(self) -> int:
+        """Rows that a part of a larger graph sends and receives for a product; none of a graph that is whole."""
+        return 0
+
     def made_together(self, name: str) -> Any:
         """What a part of a larger graph makes by name with the other parts; nothing for a graph that is whole."""
         return None
