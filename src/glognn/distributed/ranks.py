@@ -26,6 +26,8 @@ TIMEOUT = 600.0
 """Seconds after which a rank that does not answer is given up."""
 _ASKING = 0.2
 """Share of these seconds in which those that wait for it find out which one it is."""
+_CLOSED = 1.0
+"""The same where one has ended, which all others notice at once."""
 _LONG = timedelta(days=30)
 """For what one rank does while the others have nothing to do, such as reading a graph for the first time."""
 
@@ -190,7 +192,8 @@ class Ranks:
         names: dict[int, str] = {}
         with suppress(RuntimeError, OSError):  # the store may be gone with the rank that held it
             store.set(f"waits/{self.rank}", "")
-            until = time.monotonic() + _ASKING * self.timeout
+            late = "timed out" in reason.lower() or "timeout" in reason.lower()
+            until = time.monotonic() + (_ASKING * self.timeout if late else _CLOSED)
             while absent and time.monotonic() < until:
                 absent = {rank for rank in absent if not store.check([f"waits/{rank}"])}
                 time.sleep(0.05)

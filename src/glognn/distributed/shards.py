@@ -55,7 +55,7 @@ _FORM: Form = {
     "symmetric": bool,
     "weighted": bool,
     "dtype": str,
-    "fingerprint": str,
+    "fingerprints": dict,
     "facts": dict,
 }
 
@@ -107,6 +107,10 @@ class Shards:
     @property
     def config(self) -> GraphConfig:
         return GraphConfig.from_mapping(self.record["graph"])
+
+    def fingerprint(self, dtype: torch.dtype) -> str:
+        """That of the whole graph in a precision."""
+        return str(self.record["fingerprints"][str(dtype).removeprefix("torch.")])
 
     def read(self, part: int) -> PartContent:
         """One part; its arrays are views of its files."""
@@ -162,7 +166,7 @@ class Shards:
             nodes=torch.from_numpy(content.nodes.copy()),
             starts=starts,
             labels=count_labels(y, masks, self.record["num_classes"], ranks),
-            whole_fingerprint=self.record["fingerprint"],
+            whole_fingerprint=self.fingerprint(dtype),
         )
 
     def data(self) -> Data:
@@ -250,7 +254,7 @@ def write_graph(graph: Graph, partition: Partition, folder: Path, facts: dict[st
         "symmetric": graph.adjacency.matrix.is_symmetric,
         "weighted": weighted,
         "dtype": str(graph.adjacency.matrix.dtype).removeprefix("torch."),
-        "fingerprint": graph.fingerprint(),
+        "fingerprints": {name: graph.to(dtype=getattr(torch, name)).fingerprint() for name in ("float32", "float64")},
         "facts": facts,
     }
     return write_parts(contents(), partition, folder, record)

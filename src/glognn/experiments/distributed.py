@@ -162,6 +162,7 @@ def _read(folder: Path, dtype: str, ranks: Ranks, making: Any) -> LoadedGraph:
     part = shards.read_for(ranks, DTYPES[dtype])
     sizes = ranks.gather((part.num_nodes, part.adjacency.matrix.nnz, part.halo))
     facts = shards.record["facts"] | {
+        "fingerprint": part.fingerprint(),
         "partition": {
             "method": shards.record["method"],
             "parts": shards.parts,
@@ -169,7 +170,7 @@ def _read(folder: Path, dtype: str, ranks: Ranks, making: Any) -> LoadedGraph:
             "nodes": [size[0] for size in sizes],
             "entries": [size[1] for size in sizes],
             "halo": [size[2] for size in sizes],
-        }
+        },
     }
     if ranks.leads:
         method = shards.record["method"]
