@@ -3,3 +3,6 @@
 SHARDS = "shards.json"
 """Of a folder that holds a graph in parts (:mod:`glognn.distributed.shards`)."""
 GRAPH, TABLES, NODES = "graph.npz", "tables.json", "nodes.parquet"
+
+ENCODED = "features_encoded"
+"""What a graph file with features of tables says of them, see :mod:`glognn.data.npz`."""

@@ -201,7 +201,7 @@ _FORMS: dict[str, Callable[[PartAdjacency], Any]] = {
 """What models keep of an adjacency, by the names they keep it under."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Part(Graph):
     """The nodes that one rank owns, with their features, edges, labels and masks.
 
@@ -245,9 +245,13 @@ class Part(Graph):
         self.check_trainable(split, tested=False)
         return {name: self.masks[name][:, split].nonzero().view(-1) for name in SET_NAMES}
 
+    def class_counts(self, name: str, split: int) -> Tensor:
+        """Of the whole graph."""
+        return self.labels[name][split]
+
     def set_size(self, name: str, split: int) -> int:
         """Nodes of a set in the whole graph."""
-        return int(self.labels[name][split].sum())
+        return int(self.class_counts(name, split).sum())
 
     def check_trainable(self, split: int, *, tested: bool = True) -> None:
         if not 0 <= split < self.num_splits:

@@ -145,8 +145,9 @@ def load_part(config: RunConfig, mirror: Path | None) -> LoadedGraph:
     """This rank's part of the graph of a configuration; the other ranks are told to load theirs."""
     if reason := refusal(config.model):
         raise InputError(f"{config.model.title} cannot be trained with --distributed, because {reason}.")
-    if config.training.threshold != "none":
-        raise InputError("--threshold cannot be chosen with --distributed: leave it out, or train in one process.")
+    for name in ("threshold", "calibrate"):
+        if getattr(config.training, name) != "none":
+            raise InputError(f"--{name} is not for --distributed: leave it out, or train in one process.")
     launch = _launches[-1] if _launches else Launch()
     folder = _shards(config, launch, mirror)
     launch.ranks.tell(("graph", str(folder), config.training.dtype, (config, mirror, launch.method, launch.parts)))

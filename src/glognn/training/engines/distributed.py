@@ -16,12 +16,12 @@ from torch import Tensor
 from glognn.distributed.batch_norm import BatchNormOverRanks
 from glognn.distributed.part import Part
 from glognn.graph.graph import SET_NAMES
-from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs
 from glognn.models.parts import node_weights, refusal
 from glognn.ops.node_dropout import NodeDropout
 from glognn.training.engines.base import Engine, Members, refuse_misfit, without_gradients
 from glognn.training.engines.eager import SharedForward
+from glognn.training.positive import scoring
 
 ROWS = "rows/"
 """Begins the names of tensors of a snapshot with a row for each own node."""
@@ -37,12 +37,12 @@ class DistributedEngine(Engine):
         graph, [self.model], [config], [split] = members.graph, members.models, members.configs, members.splits
         assert isinstance(graph, Part)
         self.ranks, self._device = graph.ranks, graph.y.device
-        self._metric = config.metric
+        self._metric = scoring(graph, config)
         self._nodes = graph.indices(split)
         self._labels = {name: graph.y[index] for name, index in self._nodes.items()}
         self._sizes = {name: graph.set_size(name, split) for name in SET_NAMES}
         dtype = next(self.model.parameters()).dtype
-        counts = graph.labels["train"][split].double()
+        counts = graph.class_counts("train", split).double()
         self._class_weights: Tensor | None = None
         self._weight = float(counts.sum())
         if config.class_weight == "balanced":
@@ -101,7 +101,7 @@ class DistributedEngine(Engine):
         logits = self._forward.for_evaluation()
         chosen = {name: logits[nodes] for name, nodes in self._nodes.items()}
         loss = F.cross_entropy(chosen["val"], self._labels["val"], reduction="sum").double()
-        if self._metric == "accuracy":
+        if self._metric.metric == "accuracy":
             right = [(chosen[name].argmax(dim=1) == self._labels[name]).sum().double() for name in SET_NAMES]
             sums = self.ranks.sum(torch.stack([loss, *right]))
             sizes = [self._sizes["val"], *self._sizes.values()]
@@ -114,7 +114,7 @@ class DistributedEngine(Engine):
         """Another metric, which needs the class scores of a whole set."""
         parts = self.ranks.gather((logits.cpu().numpy(), labels.cpu().numpy()))
         rows, classes = (torch.cat([torch.from_numpy(part[place]) for part in parts]) for place in (0, 1))
-        return METRICS[self._metric](rows, classes)
+        return self._metric(rows, classes)
 
     def remember(self, members: Sequence[int]) -> None:
         self._best = self.state(0)
