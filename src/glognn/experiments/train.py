@@ -191,11 +191,13 @@ def _run(
     from glognn.experiments.saved import choose_run
 
     configs, graph = [config for _, config in runs], graphs[0].graph
-    facts = look(graph, parse_splits(configs[0].splits, graph.num_splits)[0])
-    tuned = (folder / "tune").is_dir()
     progress.on_graph(graphs[0])
-    progress.on_description(describe(facts), advise(facts, configs, graph.num_splits, tuned=tuned) if advises else [])
-    appraiser = Appraiser(graph)
+    appraiser = None
+    if configs[0].training.engine != "distributed":  # whose ranks have each a part of the nodes
+        facts = look(graph, parse_splits(configs[0].splits, graph.num_splits)[0])
+        advice = advise(facts, configs, graph.num_splits, tuned=(folder / "tune").is_dir()) if advises else []
+        progress.on_description(describe(facts), advice)
+        appraiser = Appraiser(graph)
     loaded = dict(zip([child for child, _ in runs], graphs, strict=True))
     total = sum(len(parse_splits(config.splits, loaded[child].graph.num_splits)) for child, config in runs)
     progress.on_begin(Work("splits", total, 0, 1, folder))
