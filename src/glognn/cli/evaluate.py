@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,9 @@ import typer
 from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
 from glognn.errors import InputError
+
+RECORD = "evaluation.json"
+"""Written last: what is there is complete."""
 
 
 def command(
@@ -26,7 +30,10 @@ def command(
         typer.Option("--label", help="Its column of classes. [dim]Default: as in training, else the second.[/dim]"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation.[/dim]")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation, then evaluation-2 and so on.[/dim]"
+        ),
     ] = None,
     positive_class: Annotated[
         str | None,
@@ -45,8 +52,9 @@ def command(
     """Measure predictions where the truth is known.
 
     All metrics, for each class how many were found and how many predictions were right, the confusion matrix, and
-    whether probabilities mean what they say (calibration). Written are evaluation.json, confusion.png and
-    reliability.png.
+    whether probabilities mean what they say (calibration). Metrics of one class are of the class that training looked
+    for, by default the rarer of two. Written are confusion.png, reliability.png, rankings.png (precision-recall and ROC
+    curves) and evaluation.json. No evaluation is overwritten.
 
     Examples:
 
@@ -62,7 +70,7 @@ def command(
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
     from glognn.experiments.saved import open_saved
-    from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
+    from glognn.report.evaluation import class_table, plot_confusion, plot_rankings, plot_reliability, score_table
     from glognn.storage import write_json
 
     if labels is None and (id is not None or label is not None):
@@ -86,12 +94,17 @@ def command(
         nodes, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
-    found = predictions.evaluate(nodes, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth}
-    folder = out or run / "evaluation"
+    label_column = None if chosen.tables is None else chosen.tables.label_column
+    found = predictions.evaluate(nodes, y, positive, top_k)
+    found |= {"run": str(chosen.folder), "truth": truth, "label": label_column}
+    folder = _unused(run / "evaluation") if out is None else out
+    if (folder / RECORD).exists():
+        raise InputError(f"'{folder}' holds an evaluation already: choose another --out, or leave it out.")
     try:
-        write_json(folder / "evaluation.json", found)
         plot_confusion(found, folder / "confusion.png")
         plot_reliability(found, folder / "reliability.png")
+        plot_rankings(found, folder / "rankings.png")
+        write_json(folder / RECORD, found)
     except OSError as error:
         raise InputError(str(error)) from None
     console = Terminal()
@@ -102,3 +115,9 @@ def command(
     console.out("")
     console.print(class_table(found))
     console.out(f"\nEvaluation: {folder}")
+
+
+def _unused(folder: Path) -> Path:
+    """The folder, or with a number behind, the first without an evaluation."""
+    numbered = (folder if number == 1 else folder.with_name(f"{folder.name}-{number}") for number in itertools.count(1))
+    return next(place for place in numbered if not (place / RECORD).exists())
