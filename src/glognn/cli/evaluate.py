@@ -51,10 +51,10 @@ def command(
 ) -> None:
     """Measure predictions where the truth is known.
 
-    All metrics, for each class how many were found and how many predictions were right, the confusion matrix, and
-    whether probabilities mean what they say (calibration). Metrics of one class are of the class that training looked
-    for, by default the rarer of two. Written are confusion.png, reliability.png, rankings.png (precision-recall and ROC
-    curves) and evaluation.json. No evaluation is overwritten.
+    All metrics, beside those of the baselines on the same nodes; for each class how many were found and how many
+    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Metrics of
+    one class are of the class that training looked for, by default the rarer of two. Written are confusion.png,
+    reliability.png, rankings.png (precision-recall and ROC curves) and evaluation.json. No evaluation is overwritten.
 
     Examples:
 
@@ -69,8 +69,11 @@ def command(
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
+    from glognn.experiments.appraisal import appraise_predictions
     from glognn.experiments.saved import open_saved
+    from glognn.experiments.saved_ensemble import SavedEnsemble
     from glognn.report.evaluation import class_table, plot_confusion, plot_rankings, plot_reliability, score_table
+    from glognn.report.summary import beware
     from glognn.storage import write_json
 
     if labels is None and (id is not None or label is not None):
@@ -94,9 +97,11 @@ def command(
         nodes, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
+    splits = chosen.splits if isinstance(chosen, SavedEnsemble) else [chosen.split]
     label_column = None if chosen.tables is None else chosen.tables.label_column
     found = predictions.evaluate(nodes, y, positive, top_k)
     found |= {"run": str(chosen.folder), "truth": truth, "label": label_column}
+    found |= appraise_predictions(predictions, graph, splits, chosen.config.training, nodes, y, positive, top_k)
     folder = _unused(run / "evaluation") if out is None else out
     if (folder / RECORD).exists():
         raise InputError(f"'{folder}' holds an evaluation already: choose another --out, or leave it out.")
@@ -114,6 +119,8 @@ def command(
     console.print(score_table(found))
     console.out("")
     console.print(class_table(found))
+    if told := beware([found]):
+        console.out(f"\n{told}")
     console.out(f"\nEvaluation: {folder}")
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from glognn.data.table_graph import KeptTables
+    from glognn.experiments.config import RunConfig
 
 Score = Callable[[SavedModel, "Data", Graph], Probabilities]
 """What one trained model says, of its graph as loaded and as prepared."""
@@ -88,6 +89,11 @@ class SavedEnsemble:
     @property
     def _first(self) -> SavedModel:
         return next(iter(self.members.values()))[0]
+
+    @property
+    def config(self) -> RunConfig:
+        """The settings of its first member; metric, class weights and graph are those of all."""
+        return self._first.config
 
     @property
     def tables(self) -> KeptTables | None:

@@ -19,14 +19,18 @@ _NUMBERED_UP_TO, _NAMED_UP_TO = 12, 40
 
 
 def score_table(found: dict[str, Any]) -> Table:
-    """Metrics, those of one class with its name, and calibration error, also before calibration where there was one."""
+    """Metrics, those of one class with its name, beside those of the baselines; calibration error, also before it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric")
-    table.add_column("score", justify="right")
+    baselines = found.get("baselines", {})
+    for heading in ("score", *baselines):
+        table.add_column(heading, justify="right")
     for name, score in found["scores"].items():
         if found["positive_class"] is None and name in OF_ONE_CLASS:
             continue
-        table.add_row(class_score(name, found["positive_class"], found["top_k"]), score_text(name, score))
+        every = [score, *(scores.get(name) for scores in baselines.values())]
+        shown = (score_text(name, each) for each in every)
+        table.add_row(class_score(name, found["positive_class"], found["top_k"]), *shown)
     table.add_row("expected calibration error", _error(found["calibration"]))
     if found["uncalibrated"] is not None:
         table.add_row("  before calibration", _error(found["uncalibrated"]))
