@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,9 @@ from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
 from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
 from glognn.errors import InputError
+
+RECORD = "evaluation.json"
+"""Written last: what is there is complete."""
 
 
 def command(
@@ -30,7 +34,10 @@ def command(
     edges: EdgeTable = None,
     unknown_edges: UnknownEdges = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation.[/dim]")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation, then evaluation-2 and so on.[/dim]"
+        ),
     ] = None,
     positive_class: Annotated[
         str | None,
@@ -49,8 +56,9 @@ def command(
     """Measure predictions where the truth is known.
 
     All metrics, beside those of the baselines on the same nodes; for each class how many were found and how many
-    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Written
-    are evaluation.json, confusion.png and reliability.png.
+    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Metrics of
+    one class are of the class that training looked for, by default the rarer of two. Written are confusion.png,
+    reliability.png, rankings.png (precision-recall and ROC curves) and evaluation.json. No evaluation is overwritten.
 
     Examples:
 
@@ -71,7 +79,7 @@ def command(
     from glognn.data.tables import column_names, find_column
     from glognn.experiments.appraisal import appraise_predictions
     from glognn.experiments.saved import open_saved
-    from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
+    from glognn.report.evaluation import class_table, plot_confusion, plot_rankings, plot_reliability, score_table
     from glognn.report.summary import beware
     from glognn.storage import write_json
 
@@ -119,12 +127,17 @@ def command(
             top_k,
             held_out=labels is None,
         )
-    found = predictions.evaluate(places, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth} | beside
-    folder = out or run / "evaluation"
+    label_column = None if chosen.tables is None else chosen.tables.label_column
+    found = predictions.evaluate(places, y, positive, top_k)
+    found |= {"run": str(chosen.folder), "truth": truth, "label": label_column} | beside
+    folder = _unused(run / "evaluation") if out is None else out
+    if (folder / RECORD).exists():
+        raise InputError(f"'{folder}' holds an evaluation already: choose another --out, or leave it out.")
     try:
-        write_json(folder / "evaluation.json", found)
         plot_confusion(found, folder / "confusion.png")
         plot_reliability(found, folder / "reliability.png")
+        plot_rankings(found, folder / "rankings.png")
+        write_json(folder / RECORD, found)
     except OSError as error:
         raise InputError(str(error)) from None
     if chosen.why:
@@ -136,3 +149,9 @@ def command(
     if told := beware([found]):
         console.out(f"\n{told}")
     console.out(f"\nEvaluation: {folder}")
+
+
+def _unused(folder: Path) -> Path:
+    """The folder, or with a number behind, the first without an evaluation."""
+    numbered = (folder if number == 1 else folder.with_name(f"{folder.name}-{number}") for number in itertools.count(1))
+    return next(place for place in numbered if not (place / RECORD).exists())
