@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -339,6 +340,7 @@ class Contest:
             "description": self.description,
             "ended": ended,
             "seconds": self.before + time.perf_counter() - self.started,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
             "machine": machine(device, self.entrants[0].config.training.threads),
         }
