@@ -18,12 +18,14 @@ from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError, TrainingError
 from glognn.experiments import members as room
 from glognn.experiments.auto import Asked, AutoResult, auto, means_auto
-from glognn.experiments.ensemble import apply, calibrated, scores
+from glognn.experiments.ensemble import apply, scores
 from glognn.experiments.integrity import check_files
 from glognn.experiments.layout import AUTO, DONE, ENSEMBLE, MEMBERS, PROBABILITIES
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
+from glognn.metrics import Scoring
+from glognn.training.calibration import calibrated
 from tests.conftest import make_data
 
 PORTFOLIO = """
@@ -152,7 +154,7 @@ def test_the_scores_are_those_of_the_files(portfolio: Path, tmp_path: Path) -> N
         heats = [of_split["temperatures"].get(name, 1.0) for name in NAMES]
         alone = np.stack([calibrated(each, heat) for each, heat in zip(said[:, nodes], heats, strict=True)])
         together = apply(weights, alone, of_split["temperature"])
-        assert scores(together[np.newaxis], data.y.numpy()[nodes], "accuracy")[0] == of_split["val"]
+        assert scores(together[np.newaxis], data.y.numpy()[nodes], Scoring("accuracy"))[0] == of_split["val"]
         for name, found in zip(NAMES, said, strict=True):
             place = folder / MEMBERS / name / f"split-{split}"
             assert (found[nodes].argmax(1) == data.y.numpy()[nodes]).mean() == pytest.approx(

@@ -20,10 +20,10 @@ import numpy as np
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
 from glognn.experiments.advice import describe, look
-from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
+from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, rule_of, spread
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, scores, select
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -34,13 +34,15 @@ from glognn.experiments.progress import Progress
 from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
 from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
-from glognn.metrics import Floats, Integers, best_threshold
+from glognn.metrics import Floats, Integers
 from glognn.storage import write_atomically, write_json
+from glognn.training.calibration import Calibration, calibrated, temperature
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
 from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
+from glognn.training.threshold import choose_threshold
 
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
@@ -101,7 +103,7 @@ class Contest:
         self.folder, self.entrants, self.graphs, self.progress = folder, list(entrants), graphs, progress
         self.origin, self.folds = origin, folds
         first = entrants[0].config
-        self.metric, self.threshold = first.training.metric, first.training.threshold
+        self.metric, self.training = first.training.metric, first.training
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
         self.scoring = scoring(graph, first.training)
@@ -113,7 +115,7 @@ class Contest:
         }
         self.description = describe(look(graph, self.splits[0], folds=folds))
         self.appraiser = Appraiser(graph, self.names, folds=folds)
-        wanted = self.threshold != "none" or self.metric in _DECIDING
+        wanted = self.training.threshold != "none" or self.metric in _DECIDING
         self.decides = wanted and len(self.names) == 2
         self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
@@ -286,7 +288,7 @@ class Contest:
             weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
         splits: dict[str, Report] = {}
         appraised: list[Report] = []
-        for split, (heats, weights, heat, threshold) in weighed.items():
+        for split, (heats, weights, heat, calibration, threshold) in weighed.items():
             tested = self.sets[split]["test"]
             said = np.stack([self._read(name, split, tested) for name in names])
 
@@ -298,16 +300,10 @@ class Contest:
                 name: apply(weights, _each_calibrated(each, heats), heat)
                 for name, each in {"val": validated[split], "test": said}.items()
             }
+            if calibration is not None:
+                together = {name: calibration.apply(each) for name, each in together.items()}
             if ended:
-                appraised.append(
-                    self.appraiser.appraise(
-                        split,
-                        self.entrants[0].config.training,
-                        together,
-                        threshold=threshold,
-                        decided=self.decides,
-                    )
-                )
+                appraised.append(self.appraiser.appraise(split, self.training, together, threshold=threshold))
 
             splits[str(split)] = {
                 "weights": {name: float(weight) for name, weight in zip(names, weights, strict=True) if weight},
@@ -315,6 +311,7 @@ class Contest:
                     name: heat for name, heat, weight in zip(names, heats, weights, strict=True) if weight
                 },
                 "temperature": heat,
+                "calibration": None if calibration is None else calibration.as_dict(),
                 "threshold": threshold,
                 "val": score(together["val"], truth[split]),
                 "test": score(together["test"], self.y[tested]),
@@ -350,21 +347,27 @@ class Contest:
         graph = self.loaded.graph
         if appraised:
             return over_splits(appraised, graph.num_isolated / graph.num_nodes)
-        training = self.entrants[0].config.training
         for split in self.splits:
             if split not in self.baselines:
-                self.baselines[split] = self.appraiser.baseline_scores(split, training, decided=self.decides)
+                self.baselines[split] = self.appraiser.baseline_scores(split, self.training, decided=self.decides)
         return {"baselines": baselines_over(list(self.baselines.values()))}
 
-    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, float | None]:
-        """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
+    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, Calibration | None, float | None]:
+        """Temperatures and weights of the members; temperature, calibration and threshold of their mean."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
         weights = select(found, y, self.scoring)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
+        together, calibration = apply(weights, found, heat), None
+        weighted = self.training.class_weight != "none"
+        if self.training.calibrate == "isotonic" or (self.training.calibrate != "none" and weighted):
+            calibration = Calibration.fit(
+                self.training.calibrate, together, y, weighted=weighted, positive=self.scoring.positive
+            )
+            together = calibration.apply(together)
         if not self.decides or len(np.unique(y)) < 2:
-            return heats, weights, heat, None
-        return heats, weights, heat, best_threshold(apply(weights, found, heat), y, self.scoring)
+            return heats, weights, heat, calibration, None
+        return heats, weights, heat, calibration, choose_threshold(together, y, self.scoring, rule_of(self.training))
 
 
 def _each_calibrated(found: Floats, heats: list[float]) -> Floats:
