@@ -318,8 +318,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             val = validation_part(codes, nodes, fraction, training.seed)
             nodes = np.setdiff1d(nodes, val)
         used = Data(x=data.x, edge_index=edges, num_nodes=data.num_nodes)
-        if getattr(data, "edge_weight", None) is not None:
-            used.edge_weight = data.edge_weight
+        for name in ("edge_weight", "encoded"):
+            if getattr(data, name, None) is not None:
+                used[name] = data[name]
         sets = {"train": nodes, "val": val, "test": np.empty(0, dtype=np.int64)}
         for name, members in sets.items():
             used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)
@@ -356,8 +357,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = nodes if val is None else np.concatenate([nodes, val])
         used = Data(x=data.x, edge_index=edges, num_nodes=codes.size, y=torch.full((codes.size,), -1))
         used.y[torch.from_numpy(chosen)] = torch.from_numpy(codes[chosen])
-        if getattr(data, "edge_weight", None) is not None:
-            used.edge_weight = data.edge_weight
+        for name in ("edge_weight", "encoded"):
+            if getattr(data, name, None) is not None:
+                used[name] = data[name]
         if val is not None:
             for name, members in (("train", nodes), ("val", val), ("test", nodes[:0])):
                 used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)

@@ -13,7 +13,20 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, evaluate, leaderboard, models, predict, reproduce, runs, train, tune, verify
+from glognn.cli import (
+    bench,
+    datasets,
+    evaluate,
+    leaderboard,
+    models,
+    predict,
+    reproduce,
+    runs,
+    serve,
+    train,
+    tune,
+    verify,
+)
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
@@ -34,6 +47,7 @@ _COMMANDS = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
+    "serve": serve,
     "leaderboard": leaderboard,
     "reproduce": reproduce,
     "tune": tune,

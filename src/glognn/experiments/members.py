@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -288,33 +288,21 @@ class Contest:
             weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
         splits: dict[str, Report] = {}
         appraised: list[Report] = []
-        for split, (heats, weights, heat, calibration, threshold) in weighed.items():
+        for split, chosen in weighed.items():
             tested = self.sets[split]["test"]
             said = np.stack([self._read(name, split, tested) for name in names])
-
-            def score(together: Floats, y: Integers) -> float | None:
-                value = scores(together[np.newaxis], y, self.scoring, threshold)[0]  # noqa: B023
-                return None if np.isnan(value) else float(value)
-
-            together = {
-                name: apply(weights, _each_calibrated(each, heats), heat)
-                for name, each in {"val": validated[split], "test": said}.items()
-            }
-            if calibration is not None:
-                together = {name: calibration.apply(each) for name, each in together.items()}
+            together = {"val": chosen.together(validated[split]), "test": chosen.together(said)}
             if ended:
-                appraised.append(self.appraiser.appraise(split, self.training, together, threshold=threshold))
-
+                appraised.append(self.appraiser.appraise(split, self.training, together, threshold=chosen.threshold))
+            used = [place for place, weight in enumerate(chosen.weights) if weight]
             splits[str(split)] = {
-                "weights": {name: float(weight) for name, weight in zip(names, weights, strict=True) if weight},
-                "temperatures": {
-                    name: heat for name, heat, weight in zip(names, heats, weights, strict=True) if weight
-                },
-                "temperature": heat,
-                "calibration": None if calibration is None else calibration.as_dict(),
-                "threshold": threshold,
-                "val": score(together["val"], truth[split]),
-                "test": score(together["test"], self.y[tested]),
+                "weights": {names[place]: float(chosen.weights[place]) for place in used},
+                "temperatures": {names[place]: chosen.temperatures[place] for place in used},
+                "temperature": chosen.temperature,
+                "calibration": None if chosen.calibration is None else chosen.calibration.as_dict(),
+                "threshold": chosen.threshold,
+                "val": self._score(together["val"], truth[split], chosen.threshold),
+                "test": self._score(together["test"], self.y[tested], chosen.threshold),
             }
         for name, entry in self.members.items():
             entry["weight"] = statistics.fmean(each["weights"].get(name, 0.0) for each in splits.values())
@@ -352,26 +340,47 @@ class Contest:
                 self.baselines[split] = self.appraiser.baseline_scores(split, self.training, decided=self.decides)
         return {"baselines": baselines_over(list(self.baselines.values()))}
 
-    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, Calibration | None, float | None]:
-        """Temperatures and weights of the members; temperature, calibration and threshold of their mean."""
-        heats = [temperature(each, y) for each in found]
-        found = _each_calibrated(found, heats)
-        weights = select(found, y, self.scoring)
-        heat = temperature(np.tensordot(weights, found, axes=1), y)
-        together, calibration = apply(weights, found, heat), None
-        weighted = self.training.class_weight != "none"
-        if self.training.calibrate == "isotonic" or (self.training.calibrate != "none" and weighted):
-            calibration = Calibration.fit(
-                self.training.calibrate, together, y, weighted=weighted, positive=self.scoring.positive
-            )
-            together = calibration.apply(together)
+    def _score(self, together: Floats, y: Integers, threshold: float | None) -> float | None:
+        value = scores(together[np.newaxis], y, self.scoring, threshold)[0]
+        return None if np.isnan(value) else float(value)
+
+    def _weigh(self, found: Floats, y: Integers) -> _Weighed:
+        temperatures = [temperature(each, y) for each in found]
+        alone = _each_calibrated(found, temperatures)
+        weights = select(alone, y, self.scoring)
+        chosen = _Weighed(temperatures, weights, temperature(np.tensordot(weights, alone, axes=1), y))
+        weighted, kind = self.training.class_weight != "none", self.training.calibrate
+        if kind == "isotonic" or (kind != "none" and weighted):
+            together = chosen.together(found)
+            fitted = Calibration.fit(kind, together, y, weighted=weighted, positive=self.scoring.positive)
+            chosen = replace(chosen, calibration=fitted)
         if not self.decides or len(np.unique(y)) < 2:
-            return heats, weights, heat, calibration, None
-        return heats, weights, heat, calibration, choose_threshold(together, y, self.scoring, rule_of(self.training))
+            return chosen
+        rule = rule_of(self.training)
+        return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, rule))
 
 
-def _each_calibrated(found: Floats, heats: list[float]) -> Floats:
-    return np.stack([calibrated(each, heat) for each, heat in zip(found, heats, strict=True)])
+@dataclass(frozen=True)
+class _Weighed:
+    """How members are made one: a temperature and a weight of each; temperature, calibration, threshold of their mean.
+
+    All are chosen on the same nodes, in this order.
+    """
+
+    temperatures: Sequence[float]
+    weights: Floats
+    temperature: float
+    calibration: Calibration | None = None
+    threshold: float | None = None
+
+    def together(self, found: Floats) -> Floats:
+        """Probabilities of the ensemble from those of its members."""
+        mean = apply(self.weights, _each_calibrated(found, self.temperatures), self.temperature)
+        return mean if self.calibration is None else self.calibration.apply(mean)
+
+
+def _each_calibrated(found: Floats, temperatures: Sequence[float]) -> Floats:
+    return np.stack([calibrated(each, heat) for each, heat in zip(found, temperatures, strict=True)])
 
 
 def _waiting(entrant: Entrant) -> Report:

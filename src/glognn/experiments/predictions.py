@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glognn.data.arrow import IntArray, Table, Values
 from glognn.data.classes import Classes
-from glognn.data.tables import IntArray, Table, Values
 from glognn.errors import InputError
 from glognn.metrics import METRICS, TOP_K, Scoring, curves, decide, expected_calibration_error, reliability
 

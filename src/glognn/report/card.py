@@ -13,7 +13,6 @@ from glognn.experiments.leaderboard import BASELINE, standings
 from glognn.report.text import score_name, visible
 
 if TYPE_CHECKING:
-    from glognn.data.encoding import Column
     from glognn.data.table_graph import KeptTables
 
 CARD = "README.md"
@@ -267,20 +266,12 @@ def _columns(tables: KeptTables | None) -> list[str]:
     if tables is None:
         return []
     columns = tables.encoding.columns
-    rows = [(visible(each.name), each.kind, len(each.features), _done(each)) for each in columns[:_LISTED]]
+    rows = [(visible(each.name), each.kind, len(each.features), each.done) for each in columns[:_LISTED]]
     if more := columns[_LISTED:]:
         rows.append((f"{len(more):,} more", "", sum(len(each.features) for each in more), ""))
     left_out = dict.fromkeys(tables.read["columns_left_out"], "as asked") | dict(tables.encoding.dropped)
     rows += [(visible(name), "left out", 0, why) for name, why in left_out.items()]
     return _table("Columns", rows, ("column", "kind", "features", "what was done"))
-
-
-def _done(column: Column) -> str:
-    if column.kind == "category":
-        parts = [f"0 or 1 for each of {len(column.values)} values"] + ["one for all others"] * column.other
-    else:
-        parts = ["kept as 0 or 1" if column.kind == "boolean" else "mean 0, standard deviation 1"]
-    return ", ".join(parts + ["one for missing ones"] * column.missing)
 
 
 def _data(record: Mapping[str, Any]) -> list[str]:
