@@ -351,13 +351,11 @@ MOST_POINTS = 500
 """Of a curve in a record."""
 
 
-def curves(score: Floats, members: Booleans) -> dict[str, list[float]] | None:
-    """Precision against recall, and true against false positives, for every threshold; nothing without both kinds.
+def ranking_curve(score: Floats, members: Booleans) -> dict[str, list[float]]:
+    """Precision and false positives against recall, for every threshold, the highest first; of some of both kinds.
 
     Of long curves :data:`MOST_POINTS` are kept, evenly along them and with both ends.
     """
-    if members.all() or not members.any():
-        return None
     order = np.argsort(-score, kind="stable")
     last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
     if len(last) > MOST_POINTS:
