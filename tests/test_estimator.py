@@ -243,6 +243,11 @@ def test_saved_and_loaded(split_data: Data, tmp_path: Path) -> None:
         "| mid |",
         "| gamma | 0.3 |",
         "accuracy, validation nodes",
+        "baseline: logistic regression",
+        "## Held-out validation nodes, class by class",
+        "## Intended use",
+        "## Limits",
+        "Finished: 20",
         "| torch |",
         "GloGNNClassifier.load",
     ):

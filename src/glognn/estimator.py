@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -26,6 +27,7 @@ from glognn.data.npz import write_npz
 from glognn.data.splits import IntArray, validation_part
 from glognn.data.statistics import measure
 from glognn.errors import InputError
+from glognn.experiments.appraisal import Appraiser, cautions
 from glognn.experiments.auto import FOLDS, MODEL_NAME, QUALITY, TIME_LIMIT, Asked, auto
 from glognn.experiments.carried import CarriedFolder
 from glognn.experiments.environment import versions
@@ -562,6 +564,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "calibration": None if self.calibration_ is None else self.calibration_.as_dict(),
             "threshold": self.threshold_,
             "data": statistics,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
         }
         if ensemble:
@@ -570,6 +573,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             write_json(folder / CLASSIFIER, sealed(record, {}))
             write_text(folder / CARD, ensemble_card(read_ensemble(folder / files["ensemble"]), record))
         else:
+            record |= self._appraised()
             save_model(folder / files["model"], self.model_)
             write_npz(self.data_, folder / files["graph"])
             write_json(folder / CLASSIFIER, sealed(record, measure_files(folder, files.values())))
@@ -580,6 +584,18 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for old in folder.glob("ensemble-*"):
             if old.name not in files.values():
                 shutil.rmtree(old)
+
+    def _appraised(self) -> dict[str, Any]:
+        """What the card says beside scores: baselines, what was found of each class held out, what to beware of."""
+        graph, (_, training, _) = self._known.graph, self._configs(has_edges=True)
+        nodes = {name: each.cpu().numpy() for name, each in graph.indices(0).items() if each.numel()}
+        held_out = nodes["test" if "test" in nodes else "val"]
+        predicted = decide(self._probabilities[held_out], self.threshold_, self._positive)
+        said = _numpy(predict(self.model_, graph))
+        found = Appraiser(graph, self.classes_.tolist()).appraise(
+            0, training, {name: said[each] for name, each in nodes.items()}, predicted=predicted
+        )
+        return found | {"cautions": cautions([found], graph.num_isolated / graph.num_nodes)}
 
     def _saved_params(self) -> dict[str, Any]:
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != "graph"}

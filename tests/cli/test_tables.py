@@ -112,7 +112,9 @@ def test_every_format_gives_the_same_graph_and_predictions(
     pd.testing.assert_frame_equal(*tables)
 
 
-def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path) -> None:
+def test_the_summary_the_card_and_the_list_say_what_was_read_and_what_became_of_it(
+    glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lay_down(tmp_path)
     code, out, _ = glognn("train", *TRAIN, "--edge-weight", "times", "--drop-columns", "age", "--out", "run")
     assert code == 0
@@ -131,6 +133,29 @@ def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path)
     kept = json.loads((tmp_path / "run/tables.json").read_text())
     assert kept["classes"] == {"names": ["no", "yes"], "kind": "text"}
     assert "who" not in (tmp_path / "run/report.json").read_text()
+    card = (tmp_path / "run/README.md").read_text()
+    for words in (
+        "Finished: 20",
+        "## Intended use\n\nTo predict 'fraud' of the nodes",
+        "## Limits",
+        "|  | this model | baseline: constant | baseline: logistic regression |",
+        "## Held-out test nodes, class by class (one split)",
+        "| class | nodes | recall | precision | F1 | predicted |",
+        "- Validation has 3 nodes of class 'yes'",
+        "| splits | random 50/25/25, stratified, seed 0 |",
+        "| no | 26 (65.0%) |",
+        "| plan | category | 3 | 0 or 1 for each of 3 values |",
+        "| age | left out | 0 | as asked |",
+        "| same | left out | 0 | always the same value |",
+        "| num_layers | 2 |",
+        "| positive class | yes |",
+    ):
+        assert words in card, words
+    monkeypatch.setenv("COLUMNS", "250")
+    code, out, _ = glognn("runs", "run", "--dataset", "edges.csv")
+    assert "nodes.csv, edges.csv: fraud  glognn++  accuracy" in out
+    assert "(constant)" in out or "(logistic regression)" in out
+    assert "No finished run" in glognn("runs", "run", "--dataset", "others.csv")[1]
 
 
 def test_ids_labels_and_edges_alone_make_a_run(glognn: Run, tmp_path: Path) -> None:
@@ -430,6 +455,9 @@ def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp
     assert found["scores"]["accuracy"] == pytest.approx(right)
     assert f"{100 * right:.2f}" in out
     assert np.array(found["confusion"]).sum(axis=1).tolist() == [10, 10]
+    assert found["baselines"]["constant"]["accuracy"] == 0.5
+    assert set(found["baselines"]["logistic regression"]) == set(found["scores"])
+    assert "score  constant  logistic regression" in out
     assert tuple(found["scores"]) == METRIC_NAMES
     rare = found["positive_class"]
     assert rare == json.loads((finished / "run/report.json").read_text())["positive_class"]["name"]
@@ -482,7 +510,8 @@ def test_a_run_on_tables_is_a_classifier_in_python(finished: Path, glognn: Run, 
         assert glognn("evaluate", folder, "--out", f"judged-{Path(folder).name}")[0] == 0
     first, second = (json.loads(Path(f"judged-{name}/evaluation.json").read_text()) for name in ("run", "classifier"))
     assert first["scores"]["accuracy"] == selected["test"]
-    assert {**first, "run": ""} == {**second, "run": ""}
+    apart = {"run": "", "label": ""}  # a classifier knows no columns
+    assert {**first, **apart} == {**second, **apart}
 
 
 def test_runs_on_datasets_predict_by_node_number(glognn: Run, tmp_path: Path) -> None:

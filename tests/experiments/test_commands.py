@@ -27,6 +27,7 @@ from glognn.experiments.progress import Progress, Work
 from glognn.experiments.search import finished_trials, open_study, read_search
 from glognn.experiments.studies import STUDIES, choose_studies
 from glognn.models.configs import MODELS
+from glognn.report.study import render_best
 from tests.conftest import MIRROR, make_data
 from tests.program import GLOGNN, Program
 
@@ -148,6 +149,9 @@ def test_a_search_gives_settings_and_goes_on(tmp_path: Path) -> None:
     assert listener.told[-1] == ("found", 1)
     assert (found.trials, found.path, found.origin) == (2, tmp_path / "study/best.toml", "drawn")
     assert found.validation == max(trial.value for trial in found.study.trials)
+    assert found.baselines["constant"] == pytest.approx(1 / 6, abs=0.01)
+    assert 0.6 < found.baselines["logistic regression"] < 0.8
+    assert "baselines: constant 16." in render_best(found)
     assert found.config.model.hidden_channels == 8
     assert "hidden_channels" not in found.settings
     assert found.settings["dropout"] == found.config.model.dropout

@@ -9,6 +9,7 @@ import typer
 
 from glognn.cli.options import MIRROR, WORKERS, flag, with_settings
 from glognn.cli.tables import table_options, with_tables
+from glognn.data.layout import TABLES
 from glognn.distributed.methods import METHODS
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.auto import auto, means_auto
@@ -17,6 +18,7 @@ from glognn.models.configs import MODELS
 
 if TYPE_CHECKING:
     from glognn.cli.terminal import Terminal
+    from glognn.data.table_graph import KeptTables
 
 
 @with_settings
@@ -142,7 +144,8 @@ def command(
     """Train and evaluate.
 
     Without options: GloGNN++ on an embedded graph, five splits. Everything is kept in a run folder: config.toml
-    (complete settings), report.json (scores, time, versions, machine), curve.csv, model.safetensors and curve.png.
+    (complete settings), report.json (scores, baselines, time, versions, machine), curve.csv, model.safetensors,
+    curve.png and README.md (a model card).
 
     Examples:
 
@@ -168,8 +171,10 @@ def command(
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
+    from glognn.report.card import CARD, run_card
     from glognn.report.curves import plot_curves
     from glognn.report.summary import beware, summary_table
+    from glognn.storage import write_text
 
     ranks = {"timeout": timeout, "partition": partition, "parts": parts}
     if not distributed:
@@ -211,11 +216,20 @@ def command(
                 console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}")
             raise
     plot_curves(done.folder, done.runs)
+    kept = _kept_tables(done.folder)
+    for place, report in zip(done.runs, done.reports, strict=True):
+        write_text(place / CARD, run_card(report, kept))
     console.print()
     console.print(summary_table(done.reports))
     if told := beware(done.reports):
         console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
+
+
+def _kept_tables(folder: Path) -> KeptTables | None:
+    from glognn.data.table_graph import KeptTables
+
+    return KeptTables.load(folder) if (folder / TABLES).is_file() else None
 
 
 def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
@@ -236,7 +250,7 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
             raise
     console.print()
     console.print(leaderboard_table(done.leaderboard))
-    write_text(done.folder / CARD, ensemble_card(done.record))
+    write_text(done.folder / CARD, ensemble_card(done.record, tables=_kept_tables(done.folder)))
     plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
     console.out(f"\n{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
     if told := beware([done.record]):

@@ -59,14 +59,17 @@ class Baselines:
         self._fitted: dict[int, LogisticRegression] = {}
 
     def probabilities(self, split: int, nodes: Integers) -> dict[str, Floats]:
-        """What each baseline, fitted on a split, says of some nodes: nodes x classes."""
+        """What each baseline, fitted on a split, says of some nodes: nodes x classes.
+
+        Of nodes that came later, which are numbered after those of the graph, only the constant says anything.
+        """
         counts = np.bincount(self._y[self._set(split, "train")], minlength=self.graph.num_classes)
+        constant = np.tile(counts / counts.sum(), (len(nodes), 1))
+        if nodes.max(initial=0) >= self.graph.num_nodes:
+            return {CONSTANT: constant}
         if split not in self._fitted:
             self._fitted[split] = self._fit(split)
-        return {
-            CONSTANT: np.tile(counts / counts.sum(), (len(nodes), 1)),
-            LOGISTIC: self._predict(self._fitted[split], nodes),
-        }
+        return {CONSTANT: constant, LOGISTIC: self._predict(self._fitted[split], nodes)}
 
     @cached_property
     def _y(self) -> Integers:
