@@ -120,8 +120,11 @@ def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path)
     assert rows["plan"] == "category 3 0 or 1 for each of 3 values"
     assert rows["vip"] == "boolean 1 0 or 1, kept as they are"
     assert "no 26 (65.0 %), yes 14 (35.0 %); 8 without a label" in out
-    assert "edge homophily" in out
+    assert "links between labelled nodes are too few to say whether neighbours are alike" in out
     assert "--tune 50" in out
+    for name in ("constant", "logistic regression"):
+        assert f"baseline: {name}  " in out
+    assert "Validation has 3 nodes of class 'yes'" in out
     kept = json.loads((tmp_path / "run/tables.json").read_text())
     assert kept["classes"] == {"names": ["no", "yes"], "kind": "text"}
     assert "who" not in (tmp_path / "run/report.json").read_text()

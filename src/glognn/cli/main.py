@@ -13,7 +13,22 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, evaluate, leaderboard, models, predict, reproduce, runs, train, tune, verify
+from glognn.cli import (
+    bench,
+    datasets,
+    evaluate,
+    leaderboard,
+    models,
+    portfolio,
+    predict,
+    reproduce,
+    runs,
+    serve,
+    shard,
+    train,
+    tune,
+    verify,
+)
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
@@ -34,11 +49,13 @@ _COMMANDS = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
+    "serve": serve,
     "leaderboard": leaderboard,
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,
     "verify": verify,
+    "shard": shard,
     "datasets": datasets,
     "models": models,
     "bench": bench,
@@ -48,6 +65,7 @@ _INTERRUPTED = 130
 
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command))(_room.command)
+app.add_typer(portfolio.app, name="portfolio")
 
 
 def _show_version(wanted: bool) -> None:

@@ -185,11 +185,10 @@ def _signs(read: dict[str, Any], path: object) -> str:
 
 def describe_graph(facts: dict[str, Any]) -> str:
     """What a graph is that models are about to be trained on."""
-    edges, homophily = facts["edges"], facts["edge_homophily"]
-    known = "unknown" if homophily is None else f"{homophily:.2f}"
+    edges = facts["edges"]
     return (
         f"{find_source(facts['dataset']).label}: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency "
-        f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, edge homophily {known}, "
+        f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, "
         f"{facts['num_isolated']:,} isolated nodes\n"
         f"edges: {edges['given']:,} given, {edges['duplicates_merged']:,} repeated ones merged, "
         f"{edges['reverse_added']:,} reverse ones added, {edges['self_loops_kept']:,} self-loops kept, "

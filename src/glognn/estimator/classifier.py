@@ -45,7 +45,7 @@ from glognn.training.driver import train
 from glognn.training.new_nodes import KnownNodes
 from glognn.training.positive import positive_class
 from glognn.training.predict import predict
-from glognn.training.threshold import check_threshold, choose_threshold
+from glognn.training.threshold import calibrate_and_choose, check_threshold
 
 
 class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -78,6 +78,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rarer of two.
         validation_fraction: Share of the labelled nodes that stop and select the training, where no mask says so.
         split: Which column of masks with several.
+        threshold: With two classes ``"validation"``, ``"precision=0.8"``, ``"recall=0.9"`` or ``"cost=1:20"``.
+        calibrate: ``"temperature"`` or ``"isotonic"``: correct probabilities on validation nodes.
         time_limit: Of ``"auto"``: seconds to train.
         quality: Of ``"auto"``: ``"fast"``, ``"good"`` or ``"best"``, how much of the portfolio is tried.
         folds: Of ``"auto"``: how many, where no mask says which nodes validate.
@@ -97,6 +99,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores_: The metric on training and validation nodes, and the epoch selected; ``test`` is ``None``, for ``fit``
             judges on no other nodes, unless a run with test nodes was loaded.
         pos_label_: The class that metrics of one class are of; ``None`` with more than two, unless one is named.
+        calibration_: How probabilities are corrected, or ``None``; ``describe()`` says it in words.
         threshold_: Probability from which on this one of two classes is predicted, or ``None``.
         origin_: Where it is from, in words.
         n_features_in_: Number of features.
@@ -365,7 +368,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "engine": result.engine,
         }
         self.pos_label_ = self._label(positive_class(graph, training))
-        self.threshold_ = choose_threshold(model, graph, 0, training)
+        self.calibration_, self.threshold_ = calibrate_and_choose(model, graph, 0, training)
         self._seed_used, self._has_graph = training.seed, has_graph
         self.n_features_in_ = graph.num_features
         self._config_used = config
@@ -407,7 +410,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = sum(model.epochs for model in members)
         self._seed_used = members[0].config.training.seed
         self.scores_, self.threshold_ = saved.scores, saved.threshold
-        self.pos_label_ = self._label(saved.positive)
+        self.pos_label_, self.calibration_ = self._label(saved.positive), saved.calibration
         self.leaderboard_ = standings(saved.record)
         self._probabilities = saved.probabilities(self.data_)
         self.transduction_ = self._decide(self._probabilities)
@@ -419,7 +422,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _remember(self, config: GraphConfig) -> None:
         """Keep what predictions need: the scores of known nodes, and their frozen state for new ones."""
         self._known = KnownNodes(self.model_, self.data_, config)
-        self._probabilities = _numpy(predict(self.model_, self._known.graph))
+        self._probabilities = self._calibrated(_numpy(predict(self.model_, self._known.graph)))
         self.transduction_ = self._decide(self._probabilities)
 
     def predict_proba(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
@@ -480,7 +483,10 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _new(self, new: Data) -> Array:
         if hasattr(self, "_carried"):
             return self._ensemble().new_probabilities(self.data_, new)
-        return _numpy(self._known.logits(new).softmax(dim=1))
+        return self._calibrated(_numpy(self._known.logits(new).softmax(dim=1)))
+
+    def _calibrated(self, found: Array) -> Array:
+        return found if self.calibration_ is None else self.calibration_.apply(found)
 
     def predict(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
         """The class of each node; see :meth:`predict_proba` for what to give."""

@@ -79,6 +79,7 @@ def _save(classifier: GloGNNClassifier, folder: Path) -> None:
         "positive_class": None
         if classifier._positive is None
         else {"name": str(classifier.pos_label_), "number": classifier._positive},
+        "calibration": None if classifier.calibration_ is None else classifier.calibration_.as_dict(),
         "threshold": classifier.threshold_,
         "data": statistics,
         "encoding": None if classifier.encoding_ is None else classifier.encoding_.as_dict(),
@@ -171,7 +172,7 @@ def _from_run(cls: type[GloGNNClassifier], saved: SavedModel) -> GloGNNClassifie
         data[f"{name}_mask"] = graph.masks[name][:, saved.split]
     config = saved.config
     given = config.model.as_dict() | config.training.as_dict() | config.graph.as_dict()
-    given |= {name: None for name in ("class_weight", "threshold") if given[name] == "none"}
+    given |= {name: None for name in ("class_weight", "threshold", "calibrate") if given[name] == "none"}
     given |= {"model": config.model.name, "split": saved.split, "random_state": given["seed"]}
     found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
     found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
@@ -227,7 +228,7 @@ def _restore(classifier: GloGNNClassifier, saved: SavedModel, data: Data, graph:
     classifier.data_, classifier.model_ = data, saved.model(graph)
     classifier.n_features_in_, classifier.n_iter_ = classifier.model_.in_channels, saved.epochs
     classifier.scores_, classifier.threshold_ = saved.scores, saved.threshold
-    classifier.pos_label_ = classifier._label(saved.positive)
+    classifier.pos_label_, classifier.calibration_ = classifier._label(saved.positive), saved.calibration
     classifier._seed_used = saved.config.training.seed
     classifier._remember(saved.config.graph)
     return classifier
