@@ -61,7 +61,7 @@ def doors(data: Data) -> dict[str, GloGNNClassifier]:
     with_features = graph.copy()
     networkx.set_node_attributes(with_features, dict(enumerate(x.tolist())), "x")
     networkx.set_node_attributes(with_features, {k: int(label) for k, label in enumerate(y) if label >= 0}, "y")
-    labelled = np.flatnonzero(y >= 0)
+    labelled, names = np.flatnonzero(y >= 0), np.array([f"n{k}" for k in range(n)])
 
     def new(**settings: Any) -> GloGNNClassifier:
         return GloGNNClassifier(**QUICK, **settings)
@@ -71,6 +71,9 @@ def doors(data: Data) -> dict[str, GloGNNClassifier]:
         "NumPy": new().fit(x, y, adjacency=matrix.toarray()),
         "SciPy": new().fit(sp.csr_array(x), y, adjacency=matrix),
         "edges": new().fit(x, y, adjacency=edges),
+        "edges by rows": new().fit(x, y, adjacency=edges.T),
+        "table of edges": new().fit(x, y, adjacency=pd.DataFrame(edges.T)),
+        "index": new().fit(pd.DataFrame(x, index=names), y, adjacency=names[edges.T]),
         "pandas": new().fit(pd.DataFrame(x), pd.Series(y), adjacency=pd.DataFrame(matrix.toarray())),
         "NetworkX": new().fit(x, y, adjacency=graph),
         "NetworkX alone": new().fit(with_features),
@@ -260,7 +263,7 @@ def test_saved_and_loaded(split_data: Data, tmp_path: Path) -> None:
 def test_a_save_that_is_cut_off_leaves_the_classifier_before(
     split_data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import glognn.estimator as module
+    import glognn.estimator.folder as module
 
     first = GloGNNClassifier(**QUICK).fit(split_data)
     second = GloGNNClassifier(random_state=1, **QUICK).fit(split_data)
@@ -356,7 +359,8 @@ def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "arguments", "message"),
     [
-        ({"model": "gcn"}, {}, "'model' parameter of GloGNNClassifier must be one of 'glognn\\+\\+', 'glognn'"),
+        ({"model": "glogn"}, {}, "'model' parameter of GloGNNClassifier must be one of 'glognn2', |one of 'glognn"),
+        ({"model": "mlp", "alpha": 0.3}, {}, "MLP has no setting 'alpha' \\(it belongs to glognn"),
         ({"gamma": 2}, {}, "'gamma' parameter of GloGNN\\+\\+ must be a number in the range"),
         ({"validation_fraction": 1.0}, {}, "'validation_fraction' parameter of GloGNNClassifier"),
         ({"threshold": "validation"}, {}, "must be 'none' for 3 classes"),

@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 
 from glognn import GloGNNClassifier, InputError
 from glognn.cli import main as cli
-from glognn.data.convert import to_edges
+from glognn.data.graph_forms import to_edges
 from glognn.data.npz import read_npz, write_npz
 from glognn.data.table_changes import read_changes
 from glognn.data.table_graph import KeptTables

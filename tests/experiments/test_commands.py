@@ -113,7 +113,7 @@ def test_models_are_trained_and_gone_on_with(tmp_path: Path) -> None:
     assert [each[1:] for each in listener.told if each[0] == "split"] == [
         (model, split) for model in ("mlp", "glognn") for split in (0, 1)
     ]
-    assert glognn.load_model(tmp_path / "run/mlp/split-0").config.hidden_channels == 8
+    assert glognn.load_model(tmp_path / "run/mlp/split-0").model_.config.hidden_channels == 8
     again = glognn.train_models(resume=tmp_path / "run")
     assert again.reports == done.reports
     with pytest.raises(InputError, match="--resume takes its settings from the run folder. Leave out --epochs"):

@@ -119,9 +119,18 @@ class KeptTables:
 
     def save(self, folder: Path, data: Data) -> Path:
         """Write the three files; the path of the graph file."""
-        import pyarrow as pa
-
         from glognn.data.npz import write_npz
+
+        try:
+            write_npz(data, folder / GRAPH)
+        except OSError as error:
+            raise InputError(str(error)) from None
+        self.save_names(folder)
+        return folder / GRAPH
+
+    def save_names(self, folder: Path, tables: str = TABLES, nodes: str = NODES) -> None:
+        """Write what is kept beside a graph file."""
+        import pyarrow as pa
 
         content = {
             "schema_version": SCHEMA_VERSION,
@@ -133,17 +142,15 @@ class KeptTables:
             "read": self.read,
         }
         try:
-            write_npz(data, folder / GRAPH)
-            write_table(pa.table({self.id_column: self.ids}), folder / NODES)
-            write_json(folder / TABLES, content)
+            write_table(pa.table({self.id_column: self.ids}), folder / nodes)
+            write_json(folder / tables, content)
         except OSError as error:
             raise InputError(str(error)) from None
-        return folder / GRAPH
 
     @classmethod
-    def load(cls, folder: Path) -> KeptTables:
-        """What :meth:`save` wrote."""
-        path, nodes = folder / TABLES, folder / NODES
+    def load(cls, folder: Path, tables: str = TABLES, ids: str = NODES) -> KeptTables:
+        """What :meth:`save_names` wrote."""
+        path, nodes = folder / tables, folder / ids
         try:
             check_version(path, read_record(path, {}), SCHEMA_VERSION)
             content = read_record(path, _KEPT)

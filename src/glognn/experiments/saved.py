@@ -37,6 +37,7 @@ from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
+from glognn.records import misfit
 from glognn.training.calibration import Calibration
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import resolve_device
@@ -212,6 +213,8 @@ class SavedModel(Saved):
     def tables(self) -> KeptTables | None:
         """What is kept of a user's tables, if that is what the model was trained on."""
         graph = Path(self.config.dataset)
+        if self.kind == "classifier" and {"tables", "nodes"} <= set(self.record["files"]):
+            return KeptTables.load(graph.parent, self.record["files"]["tables"], self.record["files"]["nodes"])
         kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
         return KeptTables.load(graph.parent) if kept else None
 
@@ -470,6 +473,10 @@ def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> 
     def pick(config: type[Any]) -> Any:
         return config.from_mapping({name: params[name] for name in config.names() if name in params})
 
+    groups = record.get("settings", {})
+    if wrong := misfit(groups, dict.fromkeys(groups, dict), "settings"):
+        raise damaged(folder, wrong)
+    params |= {name: value for group in groups.values() for name, value in group.items()}
     try:
         model = find_model(params["model"])
         config = RunConfig(

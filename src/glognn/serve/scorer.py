@@ -83,11 +83,13 @@ class Scorer:
         tables = self.saved.tables
         if tables is None:
             return {"node": "id"} | ({} if self.graph.x is None else {"x": "list"})
-        return {tables.id_column: "id"} | {column.name: column.kind for column in tables.encoding.columns}
+        return {tables.id_column: "id"} | {
+            column.name: column.kind for column in tables.encoding.columns if column.kind != "degree"
+        }
 
     @property
     def edge_columns(self) -> dict[str, str]:
-        """The columns of an edge, and what they hold."""
+        """The columns of an edge, and what they hold; of several edge tables, those of the first."""
         tables = self.saved.tables
         if tables is None:
             return {"source": "id", "target": "id"} | ({"weight": "weight"} if self._weighted else {})
