@@ -12,7 +12,6 @@ from glognn.cli.tables import table_options, with_tables
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.auto import auto, means_auto
 from glognn.experiments.train import train_models
-from glognn.models.configs import MODELS
 
 if TYPE_CHECKING:
     from glognn.cli.terminal import Terminal
@@ -36,7 +35,7 @@ def command(
         typer.Option(
             "--model",
             "-m",
-            help=f"Model to train ({', '.join(MODELS)}); repeat it to compare several; or auto, which trains a "
+            help="Model to train ('glognn models' lists them); repeat it to compare several; or auto, which trains a "
             "portfolio of them and makes an ensemble. [dim]Default: auto for your own tables, else glognn++.[/dim]",
         ),
     ] = None,
@@ -112,7 +111,8 @@ def command(
 
     A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'. Where no model is
     named for them, a portfolio of models is trained on folds of all labels, within the time limit; the folder is
-    usable after the first, and Ctrl-C ends with those that are finished.
+    usable after the first, and Ctrl-C ends with those that are finished. Every setting of training and of models is a
+    flag, too: --help-all.
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
