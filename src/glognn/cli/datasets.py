@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR
+from glognn.cli.options import DATASET_NAMES, MIRROR
 from glognn.data.catalog import DATASETS
 from glognn.data.entry import Dataset
 from glognn.data.fetch import cache_dir, is_present, mirror_dir
@@ -28,7 +28,10 @@ PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Datasets to show in full (or twin:NAME, or a .npz file). [dim]Default: list all.[/dim]"),
+        typer.Argument(
+            help="Datasets to show in full (or twin:NAME, or a .npz file). [dim]Default: list all.[/dim]",
+            autocompletion=DATASET_NAMES,
+        ),
     ] = None,
     verify: Annotated[
         bool,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 import typing
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
+from glognn.data.catalog import DATASETS
+from glognn.data.sources import EMBEDDED
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS
 from glognn.settings import SettingInfo, Settings
@@ -54,6 +57,8 @@ SELDOM = (
 _MORE = "More"
 _WIDEST_METAVAR = 32
 _OF_MODELS = "Settings of models ('glognn models NAME' shows those of one)"
+_COMPLETING = "_GLOGNN_COMPLETE" in os.environ
+"""Whether the shell asks what could come next: it offers hidden flags, too."""
 _METAVARS = {"str": "TEXT", "list[str]": "TEXT", "Path": "PATH", "int": "INT", "float": "NUMBER"}
 
 
@@ -66,6 +71,21 @@ def help_text(function: Callable[..., None]) -> str:
     return text.strip()
 
 
+def among(*sources: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the shell may complete a word to, or the last of several with commas between them."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{word}" for words in sources for word in words if word.startswith(last)]
+
+    return complete
+
+
+MODEL_NAMES = among(MODELS)
+DATASET_NAMES = among(EMBEDDED, DATASETS)
+_COMPLETED = {"model": MODEL_NAMES, "models": MODEL_NAMES, "dataset": DATASET_NAMES, "datasets": DATASET_NAMES}
+
+
 def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
@@ -74,7 +94,14 @@ def _parameter(info: SettingInfo, help: str, panel: str) -> inspect.Parameter:
     names = [flag(info.name)]
     if info.rule.kind is bool:
         names = [f"{names[0]}/--no-{names[0][2:]}"]
-    option = typer.Option(*names, help=help, rich_help_panel=panel, show_default=False, metavar=_metavar(info))
+    option = typer.Option(
+        *names,
+        help=help,
+        rich_help_panel=panel,
+        show_default=False,
+        metavar=_metavar(info),
+        autocompletion=among(info.rule.words) if info.rule.words else None,
+    )
     return inspect.Parameter(
         info.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -149,7 +176,8 @@ def _arranged(own: list[inspect.Parameter], settings: list[inspect.Parameter]) -
         kind, option = typing.get_args(parameter.annotation)
         option = copy.copy(option)
         rare = parameter.name in SELDOM if parameter in own else parameter.name not in panels
-        option.hidden = option.hidden or rare
+        option.hidden = not _COMPLETING and (option.hidden or rare)
+        option.autocompletion = option.autocompletion or _COMPLETED.get(parameter.name)
         option.rich_help_panel = panels.get(parameter.name) or option.rich_help_panel or _MORE
         kinds = [each for each in typing.get_args(kind) or (kind,) if each is not type(None)]
         option.metavar = option.metavar or _METAVARS.get(_name(kinds[0]))

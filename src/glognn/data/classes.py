@@ -17,6 +17,7 @@ import numpy.typing as npt
 from glognn.data.tables import IntArray, Values, distinct, is_dates, name_some, plain
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, misfit
+from glognn.settings import nearest
 
 Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
@@ -92,8 +93,9 @@ class Classes:
         found = pc.index_in(values, value_set=names)
         unknown = values.filter(pc.and_(pc.is_null(found), pc.is_valid(values)))
         if len(unknown):
+            near = nearest(str(unknown[0].as_py()), map(str, self.names))
             raise InputError(
-                f"The labels in {place} must be {self.describe()}. Got {name_some(pc.unique(unknown))} instead."
+                f"The labels in {place} must be {self.describe()}. Got {name_some(pc.unique(unknown))} instead.{near}"
             )
         numbers: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
         return numbers

@@ -14,7 +14,7 @@ from glognn.data.entry import Dataset, PublishedFile
 from glognn.data.fetch import fetch, file_sha256, forget_unverified, mirror_dir
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
-from glognn.settings import suggest
+from glognn.settings import nearest, suggest
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -79,7 +79,7 @@ def find_source(name: str) -> Source:
     path = Path(name).expanduser()
     if path.suffix != ".npz":
         known = (*EMBEDDED, *DATASETS)
-        hint = suggest(name, known) if len(suggest(name, known)) < 80 else " 'glognn datasets' lists them."
+        hint = nearest(name, known) or " 'glognn datasets' lists them."
         raise InputError(f"There is no dataset '{name}', and it is no .npz graph file.{hint}")
     if not path.is_file():
         raise InputError(f"There is no graph file '{name}'.")
