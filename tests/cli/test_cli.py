@@ -85,6 +85,7 @@ def test_train_several_models(graph_file: Path, tmp_path: Path) -> None:
     assert re.search(r"glognn\+\+, split 1: test accuracy [\d.]+ %", out)
     assert re.search(r"^glognn\+\+ +[\d.]+ ± [\d.]+ +2 +12 +[\d.]+$", out, re.MULTILINE)
     assert (tmp_path / "run" / "curve.png").is_file()
+    assert (tmp_path / "run" / "models.png").is_file()
     report = json.loads((tmp_path / "run" / "glognn++" / "report.json").read_text())
     assert report["splits"] == [0, 1]
     quiet = run("train", "--resume", "run", "--quiet", cwd=tmp_path).stdout  # all done: only the table

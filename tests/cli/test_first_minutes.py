@@ -60,6 +60,8 @@ def test_columns_and_classes_of_tables(tmp_path: Path) -> None:
     wrong = program.run(*given, "--label", "Is Fraud", cwd=tmp_path, code=2)
     assert "has no column 'Is Fraud' (--label). Did you mean 'is_fraud'?" in wrong.stderr
     program.run(*given, "--label", "is_fraud", cwd=tmp_path, code=0)
+    shown = program.run("datasets", "run/graph.npz", "--picture", "graph.png", cwd=tmp_path, code=0)
+    assert "fraud: 20 (50.0 %), legit: 20 (50.0 %)" in " ".join(shown.stdout.split())
     (tmp_path / "truth.csv").write_text("account,is_fraud\nn1,Fraud\n")
     wrong = program.run("evaluate", "run", "--labels", "truth.csv", cwd=tmp_path, code=2)
     assert wrong.stderr.endswith("Got 'Fraud' instead. Did you mean 'fraud'?\n")

@@ -91,7 +91,8 @@ def command(
     """Train and evaluate.
 
     Without options: GloGNN++ on an embedded graph, five splits. Everything is kept in a run folder: config.toml
-    (complete settings), report.json (scores, time, versions, machine), curve.csv, model.safetensors and curve.png.
+    (complete settings), report.json (scores, time, versions, machine), curve.csv, model.safetensors, curve.png and, of
+    several models, models.png.
 
     Examples:
 
@@ -116,7 +117,6 @@ def command(
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
-    from glognn.report.curves import plot_curves
     from glognn.report.summary import summary_table
 
     console = Terminal()
@@ -151,7 +151,12 @@ def command(
                 word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
                 console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}")
             raise
+    from glognn.report.curves import plot_curves
+    from glognn.report.models import compare_runs
+
     plot_curves(done.folder, done.runs)
+    if len(done.runs) > 1:
+        compare_runs(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
     console.out(f"\nRun folder: {done.folder}")
