@@ -28,6 +28,16 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation.[/dim]")
     ] = None,
+    positive_class: Annotated[
+        str | None,
+        typer.Option(
+            "--positive-class",
+            help="The class that F1, recall, average precision and so on are of. [dim]Default: as in training.[/dim]",
+        ),
+    ] = None,
+    top_k: Annotated[
+        int, typer.Option("--top-k", min=1, help="How many nodes precision at k and recall at k look at.")
+    ] = 100,
     model: MODEL = None,
     split: SPLIT = None,
     data_mirror: MIRROR = None,
@@ -75,7 +85,8 @@ def command(
             raise InputError(f"--id and --label must be two columns of '{labels}'. Got '{columns[0]}' for both.")
         nodes, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
-    found = predictions.evaluate(nodes, y) | {"run": str(chosen.folder), "truth": truth}
+    positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
+    found = predictions.evaluate(nodes, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth}
     folder = out or run / "evaluation"
     try:
         write_json(folder / "evaluation.json", found)

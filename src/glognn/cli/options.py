@@ -44,7 +44,7 @@ PANELS = {
     "Your own tables": ("nodes", "edges", "id", "label", "directed"),
     "Or another graph": ("dataset", "datasets"),
     "What to train": ("model", "models", "tune", "time_limit", "quality", "trials", "workers"),
-    "What counts": ("metric", "class_weight", "threshold"),
+    "What counts": ("metric", "positive_class", "class_weight", "threshold"),
     "Training, validation and test nodes": ("split_column", "random_splits", "splits"),
     "Where and how": ("out", "resume", "config", "device", "seed"),
 }

@@ -22,6 +22,7 @@ from glognn.cli.terminal import Terminal
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
 from glognn.report.summary import percent
+from glognn.report.text import score_name
 
 if TYPE_CHECKING:
     from glognn.data.table_graph import KeptTables, TableOptions
@@ -163,7 +164,7 @@ class Display(Progress):
         if not self.quiet:
             selected = report["scores"]["selected"]
             self._say(
-                f"  {report['config']['model']['name']}, split {report['split']}: test {report['metric']} "
+                f"  {report['config']['model']['name']}, split {report['split']}: test {score_name(report)} "
                 f"{100 * selected['test']:.2f} % (validation {100 * selected['val']:.2f} %, epoch {selected['epoch']} "
                 f"of {report['scores']['last']['epoch']}, {report['seconds']:.1f} s)"
             )
@@ -182,7 +183,7 @@ class Display(Progress):
         known = [each["val"]["mean"] for each in record["members"] if each["val"] is not None]
         rank = 1 + sum(score > entry["val"]["mean"] for score in known)
         self._say(
-            f"  {rank}. of {len(known)}: {name}, validation {record['metric']} {percent(entry['val'])} %, "
+            f"  {rank}. of {len(known)}: {name}, validation {score_name(record)} {percent(entry['val'])} %, "
             f"{entry['seconds_to_fit']:.1f} s; ensemble so far {percent(record['val'])} %"
         )
 

@@ -167,6 +167,7 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     from glognn.cli.progress import Display
     from glognn.report.card import CARD, ensemble_card
     from glognn.report.leaderboard import BEST, STAR, leaderboard_table, plot_leaderboard
+    from glognn.report.text import score_name
     from glognn.storage import write_text
 
     with Display(console, quiet=quiet) as display:
@@ -179,8 +180,8 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     console.print()
     console.print(leaderboard_table(done.leaderboard))
     write_text(done.folder / CARD, ensemble_card(done.record))
-    plot_leaderboard(done.leaderboard, done.record["metric"], done.folder / "leaderboard.png")
-    console.out(f"\n{STAR} {BEST} on validation; {done.record['metric']}; splits: {done.record['splits_origin']}")
+    plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
+    console.out(f"\n{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
     left = [each for each in done.record["members"] if each["state"] == "not reached"]
     if left:
         console.out(f"\n{done.record['ended'].capitalize()}. Go on with: glognn train --resume {done.folder}")

@@ -100,6 +100,13 @@ class Classes:
         numbers: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
         return numbers
 
+    def find(self, name: str, option: str) -> int:
+        """The number of a class by its name as text."""
+        names = [str(each) for each in self.names]
+        if name not in names:
+            raise InputError(f"{option} must be {self.describe()}. Got {name!r} instead.{nearest(name, names)}")
+        return names.index(name)
+
     def describe(self) -> str:
         """``one of 'no', 'yes'``."""
         shown = ", ".join(repr(name) for name in self.names[:5])

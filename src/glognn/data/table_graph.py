@@ -199,6 +199,17 @@ class KeptTables:
         return data, ids, left_out
 
 
+def kept_classes(graph: Path) -> Classes | None:
+    """The classes of a graph file that was made of tables, which lie beside it."""
+    path = graph.parent / TABLES
+    if graph.suffix != ".npz" or not path.is_file():
+        return None
+    try:
+        return Classes.from_dict(read_record(path, {"classes": _KEPT["classes"]})["classes"])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'{path}' is damaged: {error}.") from None
+
+
 def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     """The graph that tables describe, as a ``Data``, and what is worth keeping of them."""
     import torch

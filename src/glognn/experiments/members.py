@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLarg
 from glognn.experiments.advice import GraphFacts, describe
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import Floats, Integers, apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, calibrated, scores, select, temperature
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -35,9 +35,11 @@ from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import measure_homophily
 from glognn.graph.sparse import SparseMatrix
-from glognn.metrics import best_threshold
+from glognn.metrics import Floats, Integers, best_threshold
 from glognn.storage import write_atomically, write_json
 from glognn.training.devices import resolve_device, threads
+from glognn.training.history import History
+from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
 
@@ -48,7 +50,13 @@ FIRST_SECONDS, FIRST_SHARE, FAIR = 20.0, 1 / 15, 2.0
 """The first member is stopped after so many seconds, or so large a share of the limit if that is more, so that there is
 an answer soon; each of the others after so many times its equal share of the time left, so that others are reached.
 """
-_DECIDING = ("balanced_accuracy", "macro_f1")
+OUT_OF_TIME, BEHIND = "time limit", "far behind"
+"""Why a member was stopped before its training ended."""
+FAR, PATIENCE_BEHIND = 0.1, 0.25
+"""A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
+when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
+"""
+_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
 
 
@@ -97,6 +105,7 @@ class Contest:
         self.metric, self.threshold = first.training.metric, first.training.threshold
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
+        self.scoring = scoring(graph, first.training)
         self.names = list(range(graph.num_classes)) if names is None else list(names)
         self.y = graph.y.cpu().numpy()
         self.splits = [job.split for job in entrants[0].jobs]
@@ -187,7 +196,7 @@ class Contest:
                     finished_report(job, loaded)
             place = entrant.jobs[0].folder.parent
             for batch in make_batches(entrant.jobs, group=place):
-                errors = run_batch(batch, loaded, [self.progress], stop=lambda: time.perf_counter() >= deadline)
+                errors = run_batch(batch, loaded, [self.progress], stop=partial(self._stop, deadline))
                 for folder, error in errors.items():
                     raise TrainingError(f"{folder.name}: {error}")
             return self._measure(entrant, loaded)
@@ -199,6 +208,17 @@ class Contest:
                 raise
             reason = " ".join(str(error).split()) or "out of memory"
             return _waiting(entrant) | {"state": TOO_LARGE if large else FAILED, "reason": reason}
+
+    def _stop(self, deadline: float, going: Mapping[int, History]) -> str:
+        if time.perf_counter() >= deadline:
+            return OUT_OF_TIME
+        if not (done := self._done()):
+            return ""
+        best = max((self.members[name]["val"] for name in done), key=lambda each: each["mean"])
+        scores = [(history.best.val, history.epoch - history.best.epoch) for history in going.values() if history.best]
+        waited = PATIENCE_BEHIND * max(history.config.patience for history in going.values())
+        behind = statistics.fmean(val for val, _ in scores) < best["mean"] - max(FAR, best["std"] or 0.0)
+        return BEHIND if behind and min(since for _, since in scores) >= waited else ""
 
     def _measure(self, entrant: Entrant, loaded: LoadedGraph) -> Report:
         """Write what the models of a trained member say of every node; the member's line in the record."""
@@ -268,7 +288,7 @@ class Contest:
 
             def score(found: Floats, y: Integers) -> float | None:
                 together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
-                value = scores(together[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
+                value = scores(together[np.newaxis], y, self.scoring, threshold)[0]  # noqa: B023
                 return None if np.isnan(value) else float(value)
 
             splits[str(split)] = {
@@ -288,6 +308,7 @@ class Contest:
         return {
             "schema_version": ENSEMBLE_VERSION,
             "metric": self.metric,
+            "positive_class": positive_record(self.loaded.graph, self.entrants[0].config.training),
             "classes": self.names,
             "fingerprint": self.loaded.facts["fingerprint"],
             "splits_origin": self.origin or self.loaded.facts["splits_origin"],
@@ -308,13 +329,12 @@ class Contest:
         """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
         heats = [temperature(each, y) for each in found]
         found = _each_calibrated(found, heats)
-        weights = select(found, y, self.metric)
+        weights = select(found, y, self.scoring)
         heat = temperature(np.tensordot(weights, found, axes=1), y)
         wanted = self.threshold != "none" or self.metric in _DECIDING
         if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
             return heats, weights, heat, None
-        chances = torch.from_numpy(apply(weights, found, heat))
-        return heats, weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+        return heats, weights, heat, best_threshold(apply(weights, found, heat), y, self.scoring)
 
 
 def _each_calibrated(found: Floats, heats: list[float]) -> Floats:

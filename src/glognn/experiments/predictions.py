@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from glognn.data.classes import Classes
 from glognn.data.tables import IntArray, Table, Values
 from glognn.errors import InputError
-from glognn.metrics import METRICS, expected_calibration_error, reliability
-
-RANKING = ("roc_auc", "average_precision")
-"""Metrics of probabilities; the others are of the classes predicted."""
+from glognn.metrics import METRICS, TOP_K, Scoring, decide, expected_calibration_error, reliability
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Class probabilities of nodes, nodes x classes, with the names that a user knows nodes and classes by."""
+    """Class probabilities of nodes, nodes x classes, with the names that a user knows nodes and classes by.
+
+    ``positive`` is the class that metrics of one class are of, and that begins at the threshold.
+    """
 
     id_column: str
     ids: Values
     classes: Classes
     probabilities: npt.NDArray[np.float64]
     threshold: float | None
+    positive: int | None = None
 
     @cached_property
     def predicted(self) -> IntArray:
         """The number of each node's predicted class."""
-        chosen: IntArray = np.argmax(self.probabilities, axis=1).astype(np.int64)
-        if self.threshold is not None and len(self.classes) == 2:
-            chosen = np.asarray(self.probabilities[:, 1] >= self.threshold, dtype=np.int64)
-        return chosen
+        return decide(self.probabilities, self.threshold, self.positive)
 
     def table(self, nodes: IntArray | None = None) -> Table:
         """A row for each node, or for each of some: id, predicted class, a probability for each class, margin.
@@ -55,22 +51,24 @@ class Predictions:
         id_column = self.id_column if self.id_column not in columns else f"{self.id_column}_id"
         return pa.table({id_column: self.ids.take(pa.array(chosen)), **columns})
 
-    def evaluate(self, nodes: IntArray, y: IntArray) -> dict[str, Any]:
-        """All metrics, confusion matrix (rows: truth) and calibration on nodes whose class is known."""
+    def evaluate(self, nodes: IntArray, y: IntArray, positive: int | None = None, top_k: int = TOP_K) -> dict[str, Any]:
+        """All metrics, confusion matrix (rows: truth) and calibration on nodes whose class is known.
+
+        Metrics of one class are of ``positive``, where it is given; what is predicted does not change with it.
+        """
+        positive = self.positive if positive is None else positive
         count = len(self.classes)
-        predicted, truth = self.predicted[nodes], torch.from_numpy(y)
-        scores = {
-            "ranking": torch.from_numpy(np.log(np.maximum(self.probabilities[nodes], 1e-300))),
-            "classes": torch.nn.functional.one_hot(torch.from_numpy(predicted), count).double(),
-        }
+        predicted = self.predicted[nodes]
         confusion = np.zeros((count, count), dtype=np.int64)
         np.add.at(confusion, (y, predicted), 1)
         right = predicted == y
         bins = reliability(self.probabilities[nodes, predicted], right)
         return {
             "nodes": len(nodes),
+            "positive_class": None if positive is None else str(self.classes.names[positive]),
+            "top_k": top_k,
             "threshold": self.threshold,
-            "scores": {name: _score(name, scores, truth) for name in METRICS},
+            "scores": {name: self._score(Scoring(name, positive, top_k), nodes, y) for name in METRICS},
             "classes": list(self.classes.names),
             "confusion": confusion.tolist(),
             "calibration": {
@@ -79,12 +77,9 @@ class Predictions:
             },
         }
 
-
-def _score(name: str, scores: dict[str, torch.Tensor], truth: torch.Tensor) -> float | None:
-    """A metric, or nothing where the truth holds too few classes for it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    def _score(self, scoring: Scoring, nodes: IntArray, y: IntArray) -> float | None:
+        """A metric; nothing where the truth holds too few classes for it, or where it is of one and none is named."""
         try:
-            return METRICS[name](scores["ranking" if name in RANKING else "classes"], truth)
+            return scoring.of_probabilities(self.probabilities[nodes], y, self.predicted[nodes])
         except InputError:
             return None

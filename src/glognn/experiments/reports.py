@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ _REPORT: Form = {
     "machine": dict,
 }
 _SCORES = ("selected", "best", "last")
+_POSITIVE: Form = {"name": str, "number": int}
+"""The class that metrics of one class are of."""
 _RUN: Form = {
     "split": int,
     "threshold": (*NUMBER, type(None)),
@@ -129,7 +132,7 @@ def read_ensemble(folder: Path) -> Report:
     record = _sealed_record(
         folder, ENSEMBLE, ENSEMBLE_VERSION, _ENSEMBLE, f"has no trained member yet: there is no {ENSEMBLE}"
     )
-    if wrong := _contradiction(record):
+    if wrong := _take_positive(record, record["classes"]) or _contradiction(record):
         raise InputError(f"'{folder / ENSEMBLE}' is damaged: {wrong}.")
     return record
 
@@ -164,10 +167,32 @@ def read_report(folder: Path) -> Report:
     report = _sealed_record(folder, REPORT, SCHEMA_VERSION, _REPORT, f"has no readable {REPORT}: there is none")
     if report["kind"] == "run":
         report.setdefault("threshold", None)  # which came later
+    if wrong := _take_positive(report, _numbers(report["data"].get("num_classes"))):
+        raise InputError(f"'{path}' is damaged: {wrong}.")
     wrong = misfit(report, _RUN if report["kind"] == "run" else _SPLITS)
     if wrong or report.get("splits") == []:
         raise InputError(f"'{path}' is damaged: {wrong or 'splits is empty'}.")
     return report
+
+
+def _take_positive(record: Report, classes: Sequence[Any]) -> str:
+    """Complete what a record says of the positive class; what is wrong with it, in words.
+
+    Records of versions that did not say it are about the second of two classes.
+    """
+    usual = {"name": str(classes[1]), "number": 1} if len(classes) == 2 else None
+    found = record.setdefault("positive_class", usual)
+    if found is None:
+        return ""
+    if wrong := misfit(found, _POSITIVE, "positive_class"):
+        return wrong
+    known = 0 <= found["number"] < len(classes)
+    return "" if known else f"positive_class must be one of {len(classes)} classes, not {found['number']}"
+
+
+def _numbers(count: object) -> Sequence[int]:
+    """The classes of a run, whose record says how many they are."""
+    return range(count if isinstance(count, int) else 0)
 
 
 def check_settings(folder: Path, report: Report, config: RunConfig) -> None:
@@ -212,6 +237,7 @@ def read_classifier(folder: Path) -> tuple[Report, Files]:
     files = unseal(path, record)
     of_ensemble = isinstance(record.get("files"), dict) and "ensemble" in record["files"]
     wrong = misfit(record, _OF_ENSEMBLE if of_ensemble else _CLASSIFIER)
+    wrong = wrong or _take_positive(record, record["classes"]["values"])
     if wrong or any(Path(name).name != name for name in record["files"].values()):
         raise damaged(folder, wrong or "files must name files of its folder")
     return record, files

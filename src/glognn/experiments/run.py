@@ -12,7 +12,7 @@ import shutil
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from torch_geometric.data import Data
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
+from glognn.data.table_graph import kept_classes
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError, about
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
@@ -42,6 +43,7 @@ from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.driver import Stop, train_batch
 from glognn.training.engines import ENGINES
 from glognn.training.history import TrainingResult
+from glognn.training.positive import positive_record
 from glognn.training.preflight import check_memory, members_at_once
 from glognn.training.threshold import check_threshold, choose_threshold
 
@@ -66,7 +68,7 @@ def prepare_graph(data: Data, config: RunConfig) -> Graph:
 def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
     """Load and prepare the dataset of a configuration."""
     loaded = load_source(find_source(config.dataset), mirror=mirror)
-    graph = prepare_graph(loaded.data, config)
+    graph = _named(prepare_graph(loaded.data, config), Path(config.dataset))
     origin = loaded.splits_origin or f"{RANDOM_SPLITS} (the graph brings none)"
     homophily = edge_homophily(graph.adjacency.matrix, graph.y)
     facts = {
@@ -86,6 +88,18 @@ def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
         "splits_origin": origin,
     }
     return LoadedGraph(graph, facts)
+
+
+def _named(graph: Graph, file: Path) -> Graph:
+    """A graph with the names of its classes, where it was made of tables."""
+    classes = kept_classes(file)
+    if classes is None:
+        return graph
+    if len(classes) != graph.num_classes:
+        raise InputError(
+            f"The tables beside '{file}' must name the graph's {graph.num_classes} classes. Got {len(classes)} instead."
+        )
+    return replace(graph, class_names=tuple(str(name) for name in classes.names))
 
 
 def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
@@ -157,8 +171,8 @@ def run_batch(
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
     A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
-    goes on from the last checkpoint. Where ``stop`` says that there is no time for another epoch, all that are under
-    way end with their best weights so far.
+    goes on from the last checkpoint. Where ``stop`` gives a reason to stop, all that are under way end with their best
+    weights so far.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
@@ -352,6 +366,7 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "kind": "splits",
         "config": config.tables(),
         "metric": config.training.metric,
+        "positive_class": reports[0]["positive_class"],
         "selection": config.training.selection,
         "splits": [report["split"] for report in reports],
         "scores": {
@@ -384,6 +399,7 @@ def _split_report(
         "metric": config.training.metric,
         "selection": config.training.selection,
         "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
+        "positive_class": positive_record(loaded.graph, config.training),
         "threshold": choose_threshold(model, loaded.graph, job.split, config.training),
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,

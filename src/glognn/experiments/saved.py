@@ -58,7 +58,8 @@ class SavedModel:
         split: Which column of the graph's masks.
         scores: The metric on train, val and test nodes, with the epoch selected and the engine.
         epochs: That were trained.
-        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
         fingerprint: Of the graph: prepared as in training, or as given (``directed``) where it is a classifier's.
     """
 
@@ -87,6 +88,11 @@ class SavedModel:
         if self.kind == "classifier":
             return Classes.from_array(self.class_array())
         return None if self.tables is None else self.tables.classes
+
+    @property
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
+        return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
 
     def class_array(self) -> Array:
         """The classes of a saved classifier, of the type that they had."""
@@ -140,7 +146,7 @@ class SavedModel:
         if self.tables is not None:
             column, ids = self.tables.id_column, self.tables.ids
         classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
-        return Predictions(column, ids, classes, found, self.threshold)
+        return Predictions(column, ids, classes, found, self.threshold, self.positive)
 
     def predict_new(
         self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
@@ -151,7 +157,9 @@ class SavedModel:
         new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
         data, graph = self.graph()
         found = self.new_probabilities(data, graph, new)
-        return Predictions(self.tables.id_column, ids, self.tables.classes, found, self.threshold), left_out
+        return Predictions(
+            self.tables.id_column, ids, self.tables.classes, found, self.threshold, self.positive
+        ), left_out
 
 
 def class_array(folder: Path, record: Report) -> Array:

@@ -52,7 +52,8 @@ class SavedEnsemble:
         splits: Whose models are averaged: all folds, or the one split that was asked for.
         temperatures: Of each member's probabilities, see :func:`~glognn.experiments.ensemble.calibrated`.
         temperature: Of their mean.
-        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
         kind: ``auto`` or ``classifier``: what the folder that was opened holds.
         fitted: ``estimator.json`` of a classifier.
     """
@@ -95,6 +96,11 @@ class SavedEnsemble:
         """The classes by name, where they have names."""
         return self._first.classes if self.fitted is None else Classes.from_array(self.class_array())
 
+    @property
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
+        return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
+
     def class_array(self) -> Array:
         """The classes of the type that they had; of a run on a graph file, their numbers."""
         if self.fitted is not None:
@@ -120,7 +126,8 @@ class SavedEnsemble:
         """Predictions for all nodes of the graph."""
         data, graph = self.graph(mirror)
         named = self._first.name(self.probabilities(data, device))
-        return replace(named, threshold=self.threshold, classes=self.classes or named.classes), graph
+        classes = self.classes or named.classes
+        return replace(named, threshold=self.threshold, positive=self.positive, classes=classes), graph
 
     def predict_new(
         self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
@@ -131,7 +138,7 @@ class SavedEnsemble:
         new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
         found = self.new_probabilities(self.graph()[0], new)
         classes = self.classes or self.tables.classes
-        return Predictions(self.tables.id_column, ids, classes, found, self.threshold), left_out
+        return Predictions(self.tables.id_column, ids, classes, found, self.threshold, self.positive), left_out
 
     def probabilities(self, data: Data, device: str = "auto") -> Probabilities:
         """Of all nodes of the graph, given as loaded."""

@@ -137,6 +137,7 @@ def _resume(folder: Path, mirror: str | Path | None, progress: Progress) -> Trai
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
     """The graph of each run, once it is sure that all of them can be trained."""
+    from glognn.training.positive import scoring
     from glognn.training.preflight import check_memory
 
     graphs = Graphs(mirror)
@@ -146,6 +147,8 @@ def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGra
         for split in parse_splits(each.splits, graph.num_splits):
             with about(f"'{each.dataset}'"):
                 graph.check_trainable(split)
+        with about(f"'{each.dataset}'"):
+            scoring(graph, each.training)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 

@@ -39,6 +39,7 @@ class Graph:
         num_classes: One more than the largest label.
         edge_counts: What preparing did to the list of edges.
         config: How the graph was prepared.
+        class_names: Of classes 0, 1, ..., where they have names; no part of the fingerprint.
     """
 
     x: Matrix | None
@@ -48,6 +49,7 @@ class Graph:
     num_classes: int
     edge_counts: EdgeCounts
     config: GraphConfig
+    class_names: tuple[str, ...] = ()
 
     @classmethod
     def from_data(cls, data: Data, config: GraphConfig | None = None, *, dtype: torch.dtype = torch.float32) -> Graph:

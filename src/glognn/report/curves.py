@@ -13,6 +13,7 @@ import numpy as np
 from glognn.experiments.layout import CURVE
 from glognn.experiments.reports import read_report
 from glognn.report.figures import LINE_COLOURS, limits, new_figure, plain, save_picture, shortened
+from glognn.report.text import score_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,6 +70,7 @@ def plot_curves(folder: Path, runs: Sequence[Path]) -> Path:
         axes.set_visible(False)
     every = [curve for curves in found.values() for _, curve in curves]
     metric = metric_of(every[0]) if every else "score"
+    score = score_name(read_report(next(iter(found)))) if found else metric
     scores = [100 * value for curve in every for name in _NAMES for value in curve.get(f"{name}_{metric}", ())]
     losses = [value for curve in every for name in _NAMES for value in curve[f"{name}_loss"]]
     bounds = {"score": limits(scores, robust=False), "loss": limits(losses)}
@@ -88,7 +90,7 @@ def plot_curves(folder: Path, runs: Sequence[Path]) -> Path:
         if len(runs) > 1:
             upper.set_title(shortened(run.name, _LONGEST), fontsize=10, parse_math=False)
         if column == 0:
-            upper.set_ylabel(f"{metric.replace('_', ' ')} (%)")
+            upper.set_ylabel(f"{shortened(score, _LONGEST)} (%)", parse_math=False)
             lower.set_ylabel("loss (nats)")
         if place + columns >= len(found):
             lower.set_xlabel("epoch")

@@ -92,7 +92,7 @@ def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
         for row, scores in known
         if row.state != FINISHED
     ]
-    return plot_models(models, score.replace("_", " "), path, baselines, heading="weight")
+    return plot_models(models, score, path, baselines, heading="weight")
 
 
 def _scores(row: Standing) -> dict[str, Scores]:

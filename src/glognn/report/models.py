@@ -11,6 +11,7 @@ from typing import Any
 from glognn.experiments.reports import read_report
 from glognn.report.curves import split_folders
 from glognn.report.figures import COLOURS, LINE_STYLES, new_figure, plain, save_picture, shortened
+from glognn.report.text import score_name
 
 PICTURE = "models.png"
 _SETS = {"val": ("validation", "o", COLOURS[0], -0.14), "test": ("test", "D", COLOURS[1], 0.14)}
@@ -65,7 +66,7 @@ def compare_runs(folder: Path, runs: Sequence[Path]) -> Path:
         Baseline(name, {each: mean for each in _SETS if (mean := _mean(found.get(each))) is not None})
         for name, found in judged.items()
     ]
-    return plot_models(rows, reports[0]["metric"].replace("_", " "), folder / PICTURE, baselines)
+    return plot_models(rows, score_name(reports[0]), folder / PICTURE, baselines)
 
 
 def _known(value: Any) -> bool:

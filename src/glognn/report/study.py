@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.experiments.search import PUBLISHED
 from glognn.experiments.tune import StudyResult
 from glognn.report.figures import limits, new_figure, plain, save_figure, shortened
+from glognn.report.text import class_score
 from glognn.storage import locked
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 def render_best(found: StudyResult) -> str:
     """Draw a study's pictures into its folder; its best settings, and where all of this lies."""
-    metric = found.config.training.metric
+    training = found.config.training
+    metric = class_score(training.metric, training.positive_class or "the rarer class")
     with locked(found.folder):
         pictures = plot_study(found.study, found.folder, metric)
     shown = ", ".join(
@@ -92,8 +94,7 @@ def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: s
         axes.set_xlabel(shortened(name, 30), fontsize=9, parse_math=False)
         axes.tick_params(labelsize=8, labelleft=place % columns == 0)
         plain(axes)
-    score = shortened(metric.replace("_", " "), 60)
-    figure.supylabel(f"validation {score} (%)", fontsize=10, parse_math=False)
+    figure.supylabel(f"validation {shortened(metric, 50)} (%)", fontsize=10, parse_math=False)
     far = sum(score < low for score in every)
     words = [f"{len(trials):,} trials; the diamond is the best"]
     words += [f"{far} below the axis: triangles, down to {min(every):.1f} %"] if far else []

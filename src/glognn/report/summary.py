@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
+
+from glognn.report.text import score_name
 
 
 def score_text(report: dict[str, Any], which: str = "selected") -> str:
@@ -27,7 +30,7 @@ def summary_table(reports: list[dict[str, Any]]) -> Table:
     chosen = "best validation" if first["selection"] == "best" else "last epoch"
     table = Table(header_style="bold", pad_edge=False, box=None)
     table.add_column("model")
-    table.add_column(f"test {first['metric']}, % ({chosen})", justify="right")
+    table.add_column(f"test {escape(score_name(first))}, % ({chosen})", justify="right")
     table.add_column("splits", justify="right")
     table.add_column("epochs", justify="right")
     table.add_column("seconds", justify="right")

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from glognn.settings import Settings, choice, integer, real
+from glognn.settings import Settings, choice, integer, real, text
 
 ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted")
-METRIC_NAMES = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
+METRIC_NAMES = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "roc_auc",
+    "average_precision",
+    "f1",
+    "precision",
+    "recall",
+    "macro_precision",
+    "mcc",
+    "precision_at_k",
+    "recall_at_k",
+    "neg_log_loss",
+    "neg_brier",
+)
+"""In all of them larger is better; losses have a minus."""
+OF_ONE_CLASS = ("f1", "precision", "recall", "precision_at_k", "recall_at_k")
+"""Metrics of the positive class."""
+RANKINGS = ("roc_auc", "average_precision")
+"""Metrics of the positive class against the rest where there is one, else the mean over classes."""
 
 
 class TrainingConfig(Settings):
@@ -31,7 +51,21 @@ class TrainingConfig(Settings):
         "Which epoch's model is kept: 'best' validation score (ties: lower validation loss), or the 'last'.",
         ("best", "last"),
     )
-    metric: str = choice("accuracy", "The score to select by and to report.", METRIC_NAMES)
+    metric: str = choice(
+        "accuracy", "The score to select by and to report; larger is better, losses have a minus.", METRIC_NAMES
+    )
+    positive_class: str = text(
+        "",
+        "The class, as it is written in your labels, that average precision, F1, recall, a threshold and the like are "
+        "about. Empty: the rarer of two classes.",
+        before="",
+    )
+    top_k: int = integer(
+        100,
+        "How many nodes the metrics precision_at_k and recall_at_k look at, those most likely of the positive class.",
+        low=1,
+        before=100,
+    )
     class_weight: str = choice(
         "none",
         "'balanced' lets every class weigh the same in the training loss, however many nodes it has.",
@@ -40,7 +74,7 @@ class TrainingConfig(Settings):
     )
     threshold: str = choice(
         "none",
-        "With two classes: 'validation' takes the second one from the probability on that serves the metric best on "
+        "With two classes: 'validation' takes the positive one from the probability on that serves the metric best on "
         "validation nodes (macro-F1, where the metric needs no threshold) instead of from 0.5 on.",
         ("none", "validation"),
         before="none",

@@ -9,6 +9,7 @@ from glognn.graph.graph import Graph
 from glognn.metrics import best_threshold
 from glognn.models.base import NodeModel
 from glognn.training.config import TrainingConfig
+from glognn.training.positive import scoring
 from glognn.training.predict import predict
 
 
@@ -22,8 +23,9 @@ def check_threshold(graph: Graph, config: TrainingConfig) -> None:
 
 
 def choose_threshold(model: NodeModel[Any], graph: Graph, split: int, config: TrainingConfig) -> float | None:
-    """The least probability at which a trained model's answer is class 1; ``None`` when none was asked for."""
+    """The least probability at which a trained model's answer is the positive class; ``None``: none was asked for."""
     if config.threshold == "none":
         return None
     nodes = graph.indices(split)["val"]
-    return best_threshold(predict(model, graph)[nodes], graph.y[nodes], config.metric)
+    found = predict(model, graph)[nodes].double().cpu().numpy()
+    return best_threshold(found, graph.y[nodes].cpu().numpy(), scoring(graph, config))
