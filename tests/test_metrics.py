@@ -9,9 +9,10 @@ import pytest
 import sklearn.metrics as reference
 import torch
 
-from glognn.errors import InputError
-from glognn.metrics import METRICS, Scoring, best_threshold, decide
-from glognn.training.config import OF_ONE_CLASS, RANKINGS
+from glognn.errors import DataWarning, InputError
+from glognn.metrics import METRICS, Scoring, Thresholds, decide
+from glognn.training.config import OF_ONE_CLASS, RANKINGS, ThresholdRule, TrainingConfig
+from glognn.training.threshold import choose_threshold
 
 LOGITS = torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0], [1.0, 4.0]])
 Y = torch.tensor([0, 1, 1, 1])
@@ -144,13 +145,51 @@ def test_the_best_threshold_is_the_best_of_all(metric: str, label: int) -> None:
     def worth(threshold: float) -> float:
         return Scoring(judge, label).of_probabilities(p, y, decide(p, threshold, label))
 
-    found = best_threshold(p, y, Scoring(metric, label))
+    found = Thresholds.of(p, y, label).for_metric(metric)
     assert worth(found) == pytest.approx(max(worth(t) for t in [0.0, *score, 1.0]))
     assert worth(found) >= worth(0.5)
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_thresholds_by_precision_recall_and_cost_are_the_best_there_are(label: int) -> None:
+    generator = np.random.default_rng(2)
+    members = generator.random(150) < 0.2
+    y = np.where(members, label, 1 - label)
+    score = np.round(np.clip(0.3 + 0.3 * members + 0.2 * generator.normal(size=150), 0.01, 0.99), 2)  # with ties
+    p = np.stack([1 - score, score] if label else [score, 1 - score], axis=1)
+    known = Thresholds.of(p, y, label)
+
+    def judged(threshold: float) -> tuple[float, float, float]:
+        above = decide(p, threshold, label) == label
+        right, costs = (above & members).sum(), (above & ~members).sum() + 7 * (~above & members).sum()
+        return right / max(above.sum(), 1), right / members.sum(), costs
+
+    every = [judged(threshold) for threshold in [*np.unique(score), 1.0]]
+    precision, recall, _ = judged(known.for_precision(0.7))
+    assert precision >= 0.7
+    assert recall == max(each[1] for each in every if each[0] >= 0.7)
+    precision, recall, _ = judged(known.for_recall(0.8))
+    assert recall >= 0.8
+    assert precision == max(each[0] for each in every if each[1] >= 0.8)
+    assert judged(known.for_costs(1, 7))[2] == min(each[2] for each in every)
+
+
+def test_a_precision_that_none_has_gives_the_most_precise_and_says_so() -> None:
+    score, y = np.array([0.9, 0.8, 0.7, 0.2]), np.array([0, 1, 1, 0])
+    p = np.stack([1 - score, score], axis=1)
+    with pytest.warns(DataWarning, match=r"the precision 0\.9 on the 4 validation nodes: the nearest is 0\.667"):
+        found = choose_threshold(p, y, Scoring("f1", 1), ThresholdRule.parse("precision=0.9"))
+    assert decide(p, found, 1).tolist() == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("text", ["", "0.3", "precision", "precision=0", "recall=1.5", "cost=3", "cost=1:0"])
+def test_a_rule_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=f"or as 'cost=1:20'.*Got {text!r} instead"):
+        TrainingConfig(threshold=text)
+
+
 def test_a_threshold_is_for_two_classes_that_both_occur() -> None:
     with pytest.raises(InputError, match="for 2 classes. Got 3 instead"):
-        best_threshold(np.full((5, 3), 1 / 3), np.arange(5) % 3, Scoring("macro_f1"))
+        Thresholds.of(np.full((5, 3), 1 / 3), np.arange(5) % 3, 1)
     with pytest.raises(InputError, match="of both classes"):
-        best_threshold(np.full((5, 2), 0.5), np.zeros(5, dtype=np.int64), Scoring("macro_f1"))
+        Thresholds.of(np.full((5, 2), 0.5), np.zeros(5, dtype=np.int64), 1)

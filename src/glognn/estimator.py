@@ -48,9 +48,11 @@ from glognn.training.driver import train
 from glognn.training.new_nodes import KnownNodes
 from glognn.training.positive import positive_class
 from glognn.training.predict import predict
-from glognn.training.threshold import check_threshold, choose_threshold
+from glognn.training.threshold import calibrate_and_choose, check_threshold
 
 MODELS = ("glognn++", "glognn", "trees")
+_OR_NONE = ("class_weight", "threshold", "calibrate")
+"""Settings whose ``None`` is 'none' elsewhere."""
 FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "unlabelled", "homophily", "fingerprint")
 
 
@@ -84,7 +86,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: ``None`` or ``"balanced"``.
         pos_label: The class that average precision, F1, recall, a threshold and the like are about; by default the
             rarer of two.
-        threshold: ``None``, or ``"validation"`` with two classes.
+        threshold: ``None``, or with two classes ``"validation"``, ``"precision=0.8"``, ``"recall=0.9"`` or
+            ``"cost=1:20"``.
+        calibrate: ``None``, ``"temperature"`` or ``"isotonic"``: correct probabilities on validation nodes.
         time_limit: Of ``"auto"``: seconds to train.
         quality: Of ``"auto"``: ``"fast"``, ``"good"`` or ``"best"``, how much of the portfolio is tried.
         folds: Of ``"auto"``: how many, where no mask says which nodes validate.
@@ -101,6 +105,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores_: The metric on training and validation nodes, and the epoch selected; ``test`` is ``None``, for ``fit``
             judges on no other nodes, unless a run with test nodes was loaded.
         pos_label_: The class that metrics of one class are of; ``None`` with more than two, unless one is named.
+        calibration_: How probabilities are corrected, or ``None``; ``describe()`` says it in words.
         threshold_: Probability from which on this one of two classes is predicted, or ``None``.
         n_features_in_: Number of features.
         n_iter_: Epochs trained; of ``"auto"``, by the members that have a weight.
@@ -135,6 +140,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         top_k: int = TrainingConfig.top_k,
         class_weight: str | None = None,
         threshold: str | None = None,
+        calibrate: str | None = None,
         dtype: str = TrainingConfig.dtype,
         device: str = TrainingConfig.device,
         threads: int = TrainingConfig.threads,
@@ -174,6 +180,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.top_k = top_k
         self.class_weight = class_weight
         self.threshold = threshold
+        self.calibrate = calibrate
         self.dtype = dtype
         self.device = device
         self.threads = threads
@@ -284,7 +291,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.model not in MODELS:
             raise self._error("model", f"one of {', '.join(map(repr, (*MODELS, MODEL_NAME)))}")
         given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-        given |= {name: given[name] or "none" for name in ("class_weight", "threshold")}
+        given |= {name: given[name] or "none" for name in _OR_NONE}
         given["seed"] = int(_seed(self.random_state))
         given["positive_class"] = self._positive_class()
         if not has_edges:
@@ -311,8 +318,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             val = validation_part(codes, nodes, fraction, training.seed)
             nodes = np.setdiff1d(nodes, val)
         used = Data(x=data.x, edge_index=edges, num_nodes=data.num_nodes)
-        if getattr(data, "edge_weight", None) is not None:
-            used.edge_weight = data.edge_weight
+        for name in ("edge_weight", "encoded"):
+            if getattr(data, name, None) is not None:
+                used[name] = data[name]
         sets = {"train": nodes, "val": val, "test": np.empty(0, dtype=np.int64)}
         for name, members in sets.items():
             used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)
@@ -336,7 +344,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "engine": result.engine,
         }
         self.pos_label_ = self._label(positive_class(graph, training))
-        self.threshold_ = choose_threshold(model, graph, 0, training)
+        self.calibration_, self.threshold_ = calibrate_and_choose(model, graph, 0, training)
         self._seed_used, self._has_graph = training.seed, has_graph
         self.n_features_in_ = graph.num_features
         self._remember(graph_config)
@@ -349,8 +357,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = nodes if val is None else np.concatenate([nodes, val])
         used = Data(x=data.x, edge_index=edges, num_nodes=codes.size, y=torch.full((codes.size,), -1))
         used.y[torch.from_numpy(chosen)] = torch.from_numpy(codes[chosen])
-        if getattr(data, "edge_weight", None) is not None:
-            used.edge_weight = data.edge_weight
+        for name in ("edge_weight", "encoded"):
+            if getattr(data, name, None) is not None:
+                used[name] = data[name]
         if val is not None:
             for name, members in (("train", nodes), ("val", val), ("test", nodes[:0])):
                 used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)
@@ -385,7 +394,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = sum(model.epochs for model in members)
         self._seed_used = members[0].config.training.seed
         self.scores_, self.threshold_ = saved.scores, saved.threshold
-        self.pos_label_ = self._label(saved.positive)
+        self.pos_label_, self.calibration_ = self._label(saved.positive), saved.calibration
         self.leaderboard_ = standings(saved.record)
         self._probabilities = saved.probabilities(self.data_)
         self.transduction_ = self._decide(self._probabilities)
@@ -397,7 +406,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _remember(self, config: GraphConfig) -> None:
         """Keep what predictions need: the scores of known nodes, and their frozen state for new ones."""
         self._known = KnownNodes(self.model_, self.data_, config)
-        self._probabilities = _numpy(predict(self.model_, self._known.graph))
+        self._probabilities = self._calibrated(_numpy(predict(self.model_, self._known.graph)))
         self.transduction_ = self._decide(self._probabilities)
 
     def predict_proba(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
@@ -456,7 +465,10 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _new(self, new: Data) -> Array:
         if hasattr(self, "_carried"):
             return self._ensemble().new_probabilities(self.data_, new)
-        return _numpy(self._known.logits(new).softmax(dim=1))
+        return self._calibrated(_numpy(self._known.logits(new).softmax(dim=1)))
+
+    def _calibrated(self, found: Array) -> Array:
+        return found if self.calibration_ is None else self.calibration_.apply(found)
 
     def predict(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
         """The class of each node; see :meth:`predict_proba` for what to give."""
@@ -523,6 +535,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "positive_class": None
             if self._positive is None
             else {"name": str(self.pos_label_), "number": self._positive},
+            "calibration": None if self.calibration_ is None else self.calibration_.as_dict(),
             "threshold": self.threshold_,
             "data": statistics,
             "versions": versions(),
@@ -597,7 +610,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             data[f"{name}_mask"] = graph.masks[name][:, saved.split]
         config = saved.config
         given = config.model.as_dict() | config.training.as_dict() | config.graph.as_dict()
-        given |= {name: None for name in ("class_weight", "threshold") if given[name] == "none"}
+        given |= {name: None for name in _OR_NONE if given[name] == "none"}
         given |= {"model": config.model.name, "split": saved.split, "random_state": given["seed"]}
         found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
         found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
@@ -630,7 +643,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.data_, self.model_ = data, saved.model(graph)
         self.n_features_in_, self.n_iter_ = self.model_.in_channels, saved.epochs
         self.scores_, self.threshold_ = saved.scores, saved.threshold
-        self.pos_label_ = self._label(saved.positive)
+        self.pos_label_, self.calibration_ = self._label(saved.positive), saved.calibration
         self._seed_used = saved.config.training.seed
         self._remember(saved.config.graph)
         return self

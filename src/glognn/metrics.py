@@ -260,46 +260,116 @@ class Scoring:
         return METRICS[self.metric](found) if len(found.y) else math.nan
 
 
-_WITHOUT_THRESHOLD = {"precision": "f1", "recall": "f1"}
-"""What chooses a threshold where the metric itself would take one or all nodes."""
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """What each probability from which on to predict the positive of two classes would come to on some nodes.
 
-
-def best_threshold(probabilities: Floats, y: Integers, scoring: Scoring) -> float:
-    """The probability of the positive class from which on to predict it that makes a metric largest on some nodes.
-
-    Where the metric judges probabilities and so needs no threshold, macro-F1 decides; for precision or recall alone,
-    which one or all nodes would serve best, F1. Among equals the one next to 0.5.
-
-    Args:
-        probabilities: Class probabilities, nodes x 2.
-        y: Labels, of both classes.
-        scoring: The metric and its class.
+    ``found`` and ``missed`` are how many of its nodes are above and below a threshold, ``mistaken`` and ``rejected``
+    how many others are.
     """
-    if probabilities.shape[1] != 2:
-        raise InputError(f"A threshold must be chosen for 2 classes. Got {probabilities.shape[1]} instead.")
-    chosen = 1 if scoring.positive is None else scoring.positive
-    positive, scores = y == chosen, probabilities[:, chosen]
-    if positive.all() or not positive.any():
-        raise InputError("A threshold must be chosen on nodes of both classes. Got nodes of one class instead.")
-    order = np.argsort(scores)
-    bounds = np.concatenate([[0.0], np.unique(scores), [1.0]])
-    candidates = np.append((bounds[1:] + bounds[:-1]) / 2, 0.5)
-    below = np.searchsorted(scores[order], candidates)  # so many are taken for the other class
-    missed = np.concatenate([[0], np.cumsum(positive[order])])[below]
-    found, rejected = positive.sum() - missed, below - missed
-    mistaken = (~positive).sum() - rejected
-    ends = [(found + mistaken), (found + missed), (rejected + mistaken), (rejected + missed)]
-    product = np.prod([each.astype(np.float64) for each in ends], axis=0)
-    worth = {
-        "accuracy": (found + rejected) / positive.size,
-        "balanced_accuracy": (found / positive.sum() + rejected / (~positive).sum()) / 2,
-        "macro_f1": found / (2 * found + missed + mistaken) + rejected / (2 * rejected + missed + mistaken),
-        "f1": 2 * found / (2 * found + missed + mistaken),
-        "mcc": (1.0 * found * rejected - 1.0 * missed * mistaken) / np.sqrt(np.maximum(product, 1)),
+
+    values: Floats
+    found: Integers
+    missed: Integers
+    mistaken: Integers
+    rejected: Integers
+
+    @classmethod
+    def of(cls, probabilities: Floats, y: Integers, positive: int | None) -> Thresholds:
+        """Thresholds half-way between all probabilities that occur, and 0.5.
+
+        Args:
+            probabilities: Class probabilities, nodes x 2.
+            y: Labels, of both classes.
+            positive: The class that begins at the threshold.
+        """
+        if probabilities.shape[1] != 2:
+            raise InputError(f"A threshold must be chosen for 2 classes. Got {probabilities.shape[1]} instead.")
+        chosen = 1 if positive is None else positive
+        members, scores = y == chosen, probabilities[:, chosen]
+        if members.all() or not members.any():
+            raise InputError("A threshold must be chosen on nodes of both classes. Got nodes of one class instead.")
+        order = np.argsort(scores)
+        bounds = np.concatenate([[0.0], np.unique(scores), [1.0]])
+        values = np.append((bounds[1:] + bounds[:-1]) / 2, 0.5)
+        below = np.searchsorted(scores[order], values)  # so many are taken for the other class
+        missed = np.concatenate([[0], np.cumsum(members[order])])[below]
+        rejected = below - missed
+        return cls(values, members.sum() - missed, missed, (~members).sum() - rejected, rejected)
+
+    @property
+    def precision(self) -> Floats:
+        """Of those above; 0 where there are none."""
+        return np.asarray(self.found / np.maximum(self.found + self.mistaken, 1))
+
+    @property
+    def recall(self) -> Floats:
+        return np.asarray(self.found / (self.found + self.missed))
+
+    def best(self, worth: Floats) -> float:
+        """Where something is largest; among equals the one next to 0.5."""
+        best = self.values[worth >= worth.max() - 1e-12]
+        return float(best[np.argmin(np.abs(best - 0.5))])
+
+    def for_metric(self, metric: str) -> float:
+        """The one that makes a metric largest.
+
+        Where it judges probabilities and so needs no threshold, macro-F1 decides; for precision or recall alone, which
+        one or all nodes would serve best, F1.
+        """
+        found, missed, mistaken, rejected = self.found, self.missed, self.mistaken, self.rejected
+        ends = [found + mistaken, found + missed, rejected + mistaken, rejected + missed]
+        product = np.prod([each.astype(np.float64) for each in ends], axis=0)
+        f1, other_f1 = (2 * right / (2 * right + missed + mistaken) for right in (found, rejected))
+        worth = {
+            "accuracy": 1.0 * found + rejected,
+            "balanced_accuracy": found / (found + missed) + rejected / (rejected + mistaken),
+            "macro_f1": f1 + other_f1,
+            "f1": f1,
+            "precision": f1,
+            "recall": f1,
+            "mcc": (1.0 * found * rejected - 1.0 * missed * mistaken) / np.sqrt(np.maximum(product, 1)),
+        }
+        return self.best(worth.get(metric, worth["macro_f1"]))
+
+    def for_precision(self, wanted: float) -> float:
+        """The one that finds most, of those with so high a precision; where there is none, the most precise."""
+        precise = self.precision >= wanted - 1e-12
+        return self.best(np.where(precise, 2.0 + self.recall, self.precision))
+
+    def for_recall(self, wanted: float) -> float:
+        """The most precise of those that find so large a share."""
+        return self.best(np.where(self.recall >= wanted - 1e-12, self.precision, -1.0))
+
+    def for_costs(self, false: float, missed: float) -> float:
+        """The one at which false and missed nodes of the positive class together cost least."""
+        costs = false * self.mistaken + missed * self.missed
+        return self.best(-costs / costs.max())
+
+
+MOST_POINTS = 500
+"""Of a curve in a record."""
+
+
+def curves(score: Floats, members: Booleans) -> dict[str, list[float]] | None:
+    """Precision against recall, and true against false positives, for every threshold; nothing without both kinds.
+
+    Of long curves :data:`MOST_POINTS` are kept, evenly along them and with both ends.
+    """
+    if members.all() or not members.any():
+        return None
+    order = np.argsort(-score, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    if len(last) > MOST_POINTS:
+        last = last[np.unique(np.linspace(0, len(last) - 1, MOST_POINTS).round().astype(int))]
+    found, above = np.cumsum(members[order])[last], last + 1
+    shares = {
+        "threshold": score[order][last],
+        "recall": found / members.sum(),
+        "precision": found / above,
+        "false_positive_rate": (above - found) / (~members).sum(),
     }
-    judged = worth[scoring.metric if scoring.metric in worth else _WITHOUT_THRESHOLD.get(scoring.metric, "macro_f1")]
-    best = candidates[judged >= judged.max() - 1e-12]
-    return float(best[np.argmin(np.abs(best - 0.5))])
+    return {name: each.tolist() for name, each in shares.items()}
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError, TrainingError
 from glognn.experiments import members as room
 from glognn.experiments.auto import Asked, AutoResult, auto, means_auto
-from glognn.experiments.ensemble import apply, calibrated, scores
+from glognn.experiments.ensemble import apply, scores
 from glognn.experiments.integrity import check_files
 from glognn.experiments.layout import AUTO, DONE, ENSEMBLE, MEMBERS, PROBABILITIES
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
 from glognn.metrics import Scoring
+from glognn.training.calibration import calibrated
 from tests.conftest import make_data
 
 PORTFOLIO = """

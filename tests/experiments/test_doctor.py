@@ -41,13 +41,15 @@ def test_nothing_is_wrong_with_this_installation(tmp_path: Path) -> None:
 def test_it_looks_at_what_the_package_is_declared_to_need() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {each.partition(">=")[0] for each in project["dependencies"]} == set(doctor.PACKAGES)
+    optional = project["optional-dependencies"]["serve"]
+    assert {each.partition(">=")[0] for each in optional} == set(doctor.FOR_SERVICE)
 
 
 def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = metadata.version
 
     def version(name: str) -> str:
-        if name == "optuna":
+        if name in ("optuna", "uvicorn"):
             raise metadata.PackageNotFoundError(name)
         return {"torch": "2.5.1+cu121", "scipy": "1.13.0rc1"}.get(name) or installed(name)
 
@@ -60,6 +62,7 @@ def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -
         "torch", WRONG, "2.5.1+cu121, but at least 2.6 is needed", "pip install --upgrade 'torch>=2.6'"
     )
     assert found("scipy").state == OK
+    assert found("glognn serve").state == NOTE
 
 
 def test_a_torch_that_does_not_load_hides_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

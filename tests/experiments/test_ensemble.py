@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from glognn.errors import InputError
-from glognn.experiments.ensemble import COLDEST, HOTTEST, apply, log_losses, scores, select, temperature
+from glognn.experiments.ensemble import apply, log_losses, scores, select
 from glognn.metrics import METRICS, Scoring
+from glognn.training.calibration import COLDEST, HOTTEST, temperature
 
 
 def models(count: int, nodes: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ from glognn.experiments.run import load_graph, run_splits
 from glognn.report import curves, dataset, figures, models, study
 from tests.conftest import make_data
 
+SETS = ("train", "val", "test")
 LONG = "a_name_of_more_than_forty_characters_$x_1$_\x1b[31m_and_some_more"
 
 
@@ -133,8 +134,10 @@ def test_one_epoch_of_one_split_is_a_point(trained: Path, tmp_path: Path, drawn:
 
 def test_models_are_compared_with_the_baselines(trained: Path, tmp_path: Path, drawn: list[Figure]) -> None:
     spread = {"mean": 0.25, "std": 0.01}
-    baselines = {"constant": {"train": spread, "val": spread, "test": spread}, "none": dict.fromkeys(("val", "test"))}
-    runs = [copy(trained, tmp_path / f"model-{number}", 2, baselines=baselines) for number in range(9)]
+    baselines = {"constant": dict.fromkeys(SETS, spread), "undefined": dict.fromkeys(SETS)}
+    held_out: Any = {"set": "test", "classes": []}
+    more: Any = {"baselines": baselines, "held_out": held_out, "cautions": []}
+    runs = [copy(trained, tmp_path / f"model-{number}", 2, **more) for number in range(9)]
     runs += [copy(trained, tmp_path / LONG.replace("\x1b", ""), 2)]
     better = json.loads((runs[4] / "report.json").read_text())
     better["scores"]["selected"]["val"]["mean"] = 0.99

@@ -50,8 +50,9 @@ PANELS = {
 }
 """What ``--help`` shows of a command with settings, by panel and in this order."""
 SELDOM = (
-    "source", "target", "edge_weight", "unknown_edges", "split_seed", "drop_columns", "category_columns", "rare_share",
-    "folds", "portfolio", "data_mirror", "quiet", "space", "sampler", "prune", "together", "storage", "best",
+    "separator", "decimal", "source", "target", "edge_weight", "unknown_edges", "split_seed", "drop_columns",
+    "category_columns", "rare_share", "folds", "portfolio", "data_mirror", "quiet", "space", "sampler", "prune",
+    "together", "storage", "best",
 )  # fmt: skip
 """Flags of a command's own that only ``--help-all`` shows; one that is not named here or above is always shown."""
 _MORE = "More"
@@ -59,7 +60,7 @@ _WIDEST_METAVAR = 32
 _OF_MODELS = "Settings of models ('glognn models NAME' shows those of one)"
 _COMPLETING = "_GLOGNN_COMPLETE" in os.environ
 """Whether the shell asks what could come next: it offers hidden flags, too."""
-_METAVARS = {"str": "TEXT", "list[str]": "TEXT", "Path": "PATH", "int": "INT", "float": "NUMBER"}
+_METAVARS = {str: "TEXT", Path: "PATH", int: "INT", float: "NUMBER"}
 
 
 def help_text(function: Callable[..., None]) -> str:
@@ -120,11 +121,13 @@ def _metavar(info: SettingInfo) -> str | None:
 
 
 def _help(info: SettingInfo, owners: Iterable[str] = ()) -> str:
-    said = info.rule.kind is bool or _metavar(info) == "|".join(info.rule.words)
+    free = info.rule.kind is str and not info.rule.words
+    said = free or info.rule.kind is bool or _metavar(info) == "|".join(info.rule.words)
     described = info.rule.describe()
     allowed = "" if said else f"{described[0].upper()}{described[1:]}. "
     models = f" Models: {', '.join(owners)}." if owners else ""
-    return f"{info.help} [dim]{_escape(allowed)}Default: {info.default}.{models}[/dim]"
+    default = "" if info.default == "" else f"Default: {info.default}."
+    return f"{info.help} [dim]{_escape(allowed)}{default}{models}[/dim]"
 
 
 def _escape(text: str) -> str:
@@ -179,15 +182,16 @@ def _arranged(own: list[inspect.Parameter], settings: list[inspect.Parameter]) -
         option.hidden = not _COMPLETING and (option.hidden or rare)
         option.autocompletion = option.autocompletion or _COMPLETED.get(parameter.name)
         option.rich_help_panel = panels.get(parameter.name) or option.rich_help_panel or _MORE
-        kinds = [each for each in typing.get_args(kind) or (kind,) if each is not type(None)]
-        option.metavar = option.metavar or _METAVARS.get(_name(kinds[0]))
+        option.metavar = option.metavar or _METAVARS.get(_plainly(kind))
         place = shown if parameter.name in panels else hidden if option.hidden else besides
         place.append(parameter.replace(annotation=Annotated[kind, option]))
     return [*sorted(shown, key=lambda each: order.index(each.name)), *besides, *hidden]
 
 
-def _name(kind: Any) -> str:
-    return str(kind) if typing.get_origin(kind) else kind.__name__
+def _plainly(kind: Any) -> Any:
+    """What a flag takes one of: of ``list[str] | None`` that is ``str``."""
+    inner = [each for each in typing.get_args(kind) if each is not type(None)]
+    return _plainly(inner[0]) if inner else kind
 
 
 def with_settings(function: Callable[..., None]) -> Callable[..., None]:

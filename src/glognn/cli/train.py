@@ -117,7 +117,7 @@ def command(
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
-    from glognn.report.summary import summary_table
+    from glognn.report.summary import beware, summary_table
 
     console = Terminal()
     flags = tables if resume is not None else {}  # refused beside it, complete or not
@@ -159,6 +159,8 @@ def command(
         compare_runs(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
+    if told := beware(done.reports):
+        console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
 
 
@@ -167,6 +169,7 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     from glognn.cli.progress import Display
     from glognn.report.card import CARD, ensemble_card
     from glognn.report.leaderboard import BEST, STAR, leaderboard_table, plot_leaderboard
+    from glognn.report.summary import beware
     from glognn.report.text import score_name
     from glognn.storage import write_text
 
@@ -182,6 +185,8 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     write_text(done.folder / CARD, ensemble_card(done.record))
     plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
     console.out(f"\n{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
+    if told := beware([done.record]):
+        console.out(f"\n{told}")
     left = [each for each in done.record["members"] if each["state"] == "not reached"]
     if left:
         console.out(f"\n{done.record['ended'].capitalize()}. Go on with: glognn train --resume {done.folder}")

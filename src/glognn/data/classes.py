@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import IntArray, Values, distinct, is_dates, name_some, plain
+from glognn.data.arrow import IntArray, Values, is_dates, plain
+from glognn.data.ids import distinct, name_some
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, misfit
 from glognn.settings import nearest

@@ -1,3 +1,6 @@
 """What of a user's tables lies in a run folder: the graph, what the tables were, the ids of its nodes."""
 
 GRAPH, TABLES, NODES = "graph.npz", "tables.json", "nodes.parquet"
+
+ENCODED = "features_encoded"
+"""What a graph file with features of tables says of them, see :mod:`glognn.data.npz`."""

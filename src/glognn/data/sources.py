@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.data.catalog import DATASETS
 from glognn.data.entry import Dataset, PublishedFile
 from glognn.data.fetch import fetch, file_sha256, forget_unverified, mirror_dir
+from glognn.data.layout import ENCODED
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
 from glognn.settings import nearest, suggest
@@ -39,16 +41,20 @@ class Source:
         kind: ``published``, ``generated`` or ``file``.
         entry: The catalog's entry; for a twin, that of the dataset it stands in for.
         scale: Of a twin: its number of nodes and edges as a share of the dataset's.
+        encoded: Whether it is a file with features of tables, see :mod:`glognn.data.npz`.
     """
 
     name: str
     kind: str
     entry: Dataset | None = None
     scale: float = 1.0
+    encoded: bool = False
 
     @property
     def graph(self) -> GraphConfig:
         """How the graph is prepared unless asked otherwise."""
+        if self.encoded:
+            return GraphConfig(feature_normalization="auto")
         return GraphConfig() if self.entry is None else self.entry.graph
 
     @property
@@ -83,7 +89,15 @@ def find_source(name: str) -> Source:
         raise InputError(f"There is no dataset '{name}', and it is no .npz graph file.{hint}")
     if not path.is_file():
         raise InputError(f"There is no graph file '{name}'.")
-    return Source(str(path.resolve()), "file")
+    return Source(str(path.resolve()), "file", encoded=_is_encoded(path))
+
+
+def _is_encoded(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{ENCODED}.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False  # its reader will say what is wrong
 
 
 def _twin(name: str) -> Source:

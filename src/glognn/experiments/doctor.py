@@ -49,6 +49,8 @@ PACKAGES = {
     "rich": "the command line",
 }
 """What this package is declared to need, and what each is for."""
+FOR_SERVICE = ("fastapi", "pydantic", "starlette", "uvicorn")
+"""What ``glognn serve`` needs besides."""
 VARIABLES = ("GLOGNN_DATA", "GLOGNN_MIRROR", library.SWITCH, preflight.SWITCH)
 """What it reads of the environment."""
 _LITTLE_MEMORY, _LITTLE_DISK = 2 * 2**30, 2**30
@@ -70,10 +72,8 @@ class Finding:
 
 def examine(data_mirror: str | Path | None = None) -> list[Finding]:
     """All findings, in the order in which one would look: software, machine, data."""
-    found: list[Finding] = []
-    for look in (_software, _torch, _gpu, _core, _processor, _memory, _variables, lambda: _data(data_mirror), _here):
-        found += look()
-    return found
+    looks = (_software, _service, _torch, _gpu, _core, _processor, _memory, _variables)
+    return [*(finding for look in looks for finding in look()), *_data(data_mirror), *_here()]
 
 
 def _software() -> Iterator[Finding]:
@@ -82,9 +82,8 @@ def _software() -> Iterator[Finding]:
     yield Finding("Python", OK, f"{platform.python_version()}, {sys.executable}, {platform.platform()}")
     bounds = _bounds()
     for name, purpose in PACKAGES.items():
-        try:
-            version = metadata.version(name)
-        except metadata.PackageNotFoundError:
+        version = _version(name)
+        if version is None:
             yield Finding(name, WRONG, f"not installed; it is for {purpose}", f"pip install {name}")
             continue
         least = bounds.get(_normal(name))
@@ -93,6 +92,22 @@ def _software() -> Iterator[Finding]:
             yield Finding(name, WRONG, f"{version}, but at least {least} is needed", remedy)
         else:
             yield Finding(name, OK, version)
+
+
+def _service() -> Iterator[Finding]:
+    found = {name: _version(name) for name in FOR_SERVICE}
+    if missing := [name for name, version in found.items() if version is None]:
+        remedy = "pip install 'glognn[serve]', where it is wanted"
+        yield Finding("glognn serve", NOTE, f"cannot be used without {', '.join(missing)}", remedy)
+    else:
+        yield Finding("glognn serve", OK, ", ".join(f"{name} {version}" for name, version in found.items()))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _bounds() -> dict[str, str]:

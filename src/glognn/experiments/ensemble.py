@@ -1,9 +1,9 @@
-"""Weights over trained models: greedy selection with replacement, and calibration.
+"""Weights over trained models: greedy selection with replacement.
 
 Caruana et al., "Ensemble Selection from Libraries of Models", ICML 2004: begin with the best model, add again and again
 the one whose addition makes the mean of the chosen best, and keep the best of the means seen. What is chosen often
-weighs much. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017: one temperature T for p^(1/T), here of
-each model before it is weighed, and of their mean.
+weighs much. Each model has a temperature (:mod:`glognn.training.calibration`) before it is weighed, and so has their
+mean.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ import numpy.typing as npt
 
 from glognn.errors import InputError
 from glognn.metrics import Floats, Integers, Scoring, decide
+from glognn.training.calibration import calibrated
 
 ROUNDS, PATIENCE = 50, 10
 """Additions at most, and how many may fail to raise the score before no more are tried."""
-COLDEST, HOTTEST = 0.25, 4.0
-"""The temperatures that are tried: on few nodes, all of them right, none would be cold enough."""
 _SMALLEST = 1e-12
-_STEPS = 60
 
 
 def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scoring) -> Floats:
@@ -57,44 +55,10 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     return weights
 
 
-def temperature(probabilities: Floats, y: Integers) -> float:
-    """The T for which p^(1/T), normalised, has the smallest log loss; the loss has one minimum in 1/T."""
-    logits = np.log(np.maximum(probabilities, _SMALLEST))
-    low, high = np.log(COLDEST), np.log(HOTTEST)
-    share = (np.sqrt(5.0) - 1) / 2
-
-    def loss(log_temperature: float) -> float:
-        return float(log_losses(_softmax(logits / np.exp(log_temperature))[np.newaxis], y)[0])
-
-    left, right = high - share * (high - low), low + share * (high - low)
-    at_left, at_right = loss(left), loss(right)
-    for _ in range(_STEPS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - share * (high - low)
-            at_left = loss(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + share * (high - low)
-            at_right = loss(right)
-    return float(np.exp((low + high) / 2))
-
-
 def apply(weights: Floats, probabilities: npt.NDArray[np.floating], temperature: float = 1.0) -> Floats:
     """Class probabilities of an ensemble, n x classes, from those of its models, models x n x classes."""
     mean = np.tensordot(weights, np.asarray(probabilities, dtype=np.float64), axes=1)
     return calibrated(mean, temperature)
-
-
-def calibrated(probabilities: npt.NDArray[np.floating], temperature: float) -> Floats:
-    """p^(1/T), normalised, n x classes."""
-    return _softmax(np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), _SMALLEST)) / temperature)
-
-
-def _softmax(logits: Floats) -> Floats:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    normalised: Floats = powers / powers.sum(axis=-1, keepdims=True)
-    return normalised
 
 
 def log_losses(probabilities: Floats, y: Integers) -> Floats:

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
-from glognn.experiments.advice import GraphFacts, describe
+from glognn.experiments.advice import describe, look
+from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, scores, select
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -33,15 +33,16 @@ from glognn.experiments.progress import Progress
 from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
 from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
-from glognn.graph.homophily import measure_homophily
-from glognn.graph.sparse import SparseMatrix
-from glognn.metrics import Floats, Integers, best_threshold
+from glognn.metrics import Floats, Integers
 from glognn.storage import write_atomically, write_json
+from glognn.training.calibration import Calibration, calibrated, temperature
+from glognn.training.config import ThresholdRule
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
 from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
+from glognn.training.threshold import choose_threshold
 
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
@@ -102,7 +103,7 @@ class Contest:
         self.folder, self.entrants, self.graphs, self.progress = folder, list(entrants), graphs, progress
         self.origin, self.folds = origin, folds
         first = entrants[0].config
-        self.metric, self.threshold = first.training.metric, first.training.threshold
+        self.metric, self.training = first.training.metric, first.training
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
         self.scoring = scoring(graph, first.training)
@@ -113,6 +114,10 @@ class Contest:
             split: {name: each.cpu().numpy() for name, each in graph.indices(split).items()} for split in self.splits
         }
         self.description = describe(look(graph, self.splits[0], folds=folds))
+        self.appraiser = Appraiser(graph, self.names, folds=folds)
+        wanted = self.training.threshold != "none" or self.metric in _DECIDING
+        self.decides = wanted and len(self.names) == 2
+        self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
         if (folder / ENSEMBLE).is_file():
@@ -282,24 +287,30 @@ class Contest:
         else:
             weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
         splits: dict[str, Report] = {}
-        for split, (heats, weights, heat, threshold) in weighed.items():
+        appraised: list[Report] = []
+        for split, chosen in weighed.items():
             tested = self.sets[split]["test"]
             said = np.stack([self._read(name, split, tested) for name in names])
-
-            def score(found: Floats, y: Integers) -> float | None:
-                together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
-                value = scores(together[np.newaxis], y, self.scoring, threshold)[0]  # noqa: B023
-                return None if np.isnan(value) else float(value)
-
+            together = {"val": chosen.together(validated[split]), "test": chosen.together(said)}
+            if ended:
+                appraised.append(
+                    self.appraiser.appraise(
+                        split,
+                        self.entrants[0].config.training,
+                        together,
+                        threshold=chosen.threshold,
+                        decided=self.decides,
+                    )
+                )
+            used = [place for place, weight in enumerate(chosen.weights) if weight]
             splits[str(split)] = {
-                "weights": {name: float(weight) for name, weight in zip(names, weights, strict=True) if weight},
-                "temperatures": {
-                    name: heat for name, heat, weight in zip(names, heats, weights, strict=True) if weight
-                },
-                "temperature": heat,
-                "threshold": threshold,
-                "val": score(validated[split], truth[split]),
-                "test": score(said, self.y[tested]),
+                "weights": {names[place]: float(chosen.weights[place]) for place in used},
+                "temperatures": {names[place]: chosen.temperatures[place] for place in used},
+                "temperature": chosen.temperature,
+                "calibration": None if chosen.calibration is None else chosen.calibration.as_dict(),
+                "threshold": chosen.threshold,
+                "val": self._score(together["val"], truth[split], chosen.threshold),
+                "test": self._score(together["test"], self.y[tested], chosen.threshold),
             }
         for name, entry in self.members.items():
             entry["weight"] = statistics.fmean(each["weights"].get(name, 0.0) for each in splits.values())
@@ -318,6 +329,7 @@ class Contest:
             "val": spread([each["val"] for each in splits.values()]),
             "test": spread([each["test"] for each in splits.values()]),
             "best_single": {"name": best, "val": self.members[best]["val"], "test": self.members[best]["test"]},
+            **self._appraised(appraised),
             "description": self.description,
             "ended": ended,
             "seconds": self.before + time.perf_counter() - self.started,
@@ -325,20 +337,59 @@ class Contest:
             "machine": machine(device, self.entrants[0].config.training.threads),
         }
 
-    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, float | None]:
-        """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
-        heats = [temperature(each, y) for each in found]
-        found = _each_calibrated(found, heats)
-        weights = select(found, y, self.scoring)
-        heat = temperature(np.tensordot(weights, found, axes=1), y)
-        wanted = self.threshold != "none" or self.metric in _DECIDING
-        if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
-            return heats, weights, heat, None
-        return heats, weights, heat, best_threshold(apply(weights, found, heat), y, self.scoring)
+    def _appraised(self, appraised: list[Report]) -> Report:
+        """What the record says beside scores: the baselines' and, at the end, classes and what to beware of."""
+        graph = self.loaded.graph
+        if appraised:
+            return over_splits(appraised, graph.num_isolated / graph.num_nodes)
+        training = self.entrants[0].config.training
+        for split in self.splits:
+            if split not in self.baselines:
+                self.baselines[split] = self.appraiser.baseline_scores(split, training, decided=self.decides)
+        return {"baselines": baselines_over(list(self.baselines.values()))}
+
+    def _score(self, together: Floats, y: Integers, threshold: float | None) -> float | None:
+        value = scores(together[np.newaxis], y, self.scoring, threshold)[0]
+        return None if np.isnan(value) else float(value)
+
+    def _weigh(self, found: Floats, y: Integers) -> _Weighed:
+        temperatures = [temperature(each, y) for each in found]
+        alone = _each_calibrated(found, temperatures)
+        weights = select(alone, y, self.scoring)
+        chosen = _Weighed(temperatures, weights, temperature(np.tensordot(weights, alone, axes=1), y))
+        weighted, kind = self.training.class_weight != "none", self.training.calibrate
+        if kind == "isotonic" or (kind != "none" and weighted):
+            together = chosen.together(found)
+            fitted = Calibration.fit(kind, together, y, weighted=weighted, positive=self.scoring.positive)
+            chosen = replace(chosen, calibration=fitted)
+        if not self.decides or len(np.unique(y)) < 2:
+            return chosen
+        asked = self.training.threshold
+        rule = ThresholdRule.parse("validation" if asked == "none" else asked)
+        return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, rule))
 
 
-def _each_calibrated(found: Floats, heats: list[float]) -> Floats:
-    return np.stack([calibrated(each, heat) for each, heat in zip(found, heats, strict=True)])
+@dataclass(frozen=True)
+class _Weighed:
+    """How members are made one: a temperature and a weight of each; temperature, calibration, threshold of their mean.
+
+    All are chosen on the same nodes, in this order.
+    """
+
+    temperatures: Sequence[float]
+    weights: Floats
+    temperature: float
+    calibration: Calibration | None = None
+    threshold: float | None = None
+
+    def together(self, found: Floats) -> Floats:
+        """Probabilities of the ensemble from those of its members."""
+        mean = apply(self.weights, _each_calibrated(found, self.temperatures), self.temperature)
+        return mean if self.calibration is None else self.calibration.apply(mean)
+
+
+def _each_calibrated(found: Floats, temperatures: Sequence[float]) -> Floats:
+    return np.stack([calibrated(each, heat) for each, heat in zip(found, temperatures, strict=True)])
 
 
 def _waiting(entrant: Entrant) -> Report:
@@ -356,14 +407,6 @@ def _waiting(entrant: Entrant) -> Report:
     }
 
 
-def spread(values: Iterable[float | None]) -> dict[str, float | None] | None:
-    """Mean and sample standard deviation of scores; ``None`` where one is not known."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    return {"mean": statistics.fmean(known), "std": statistics.stdev(known) if len(known) > 1 else None}
-
-
 def _save(found: np.ndarray[Any, Any], path: Path) -> None:
     with path.open("wb") as file:
         np.save(file, found, allow_pickle=False)
@@ -375,25 +418,3 @@ def available_splits(config: RunConfig, graph: Graph) -> list[int]:
     for split in splits:
         graph.check_trainable(split, tested=False)
     return splits
-
-
-def look(graph: Graph, split: int, *, folds: bool) -> GraphFacts:
-    """What a cheap look at a graph shows; of labels, only those that train are looked at."""
-    known = graph.y >= 0 if folds else graph.masks["train"][:, split]
-    y = torch.where(known, graph.y, -1)
-    matrix, counts = graph.adjacency.matrix, graph.edge_counts
-    measured = measure_homophily(matrix, y).as_dict()
-    links = matrix.to_scipy().astype(bool)
-    answered = int(links.multiply(links.T).count_nonzero())
-    return GraphFacts(
-        num_nodes=graph.num_nodes,
-        num_entries=matrix.nnz,
-        num_isolated=graph.num_isolated,
-        largest_degree=int(np.diff(links.indptr).max(initial=0)),
-        num_features=graph.num_features,
-        sparse_features=isinstance(graph.x, SparseMatrix),
-        class_sizes=tuple(torch.bincount(y[known], minlength=graph.num_classes).tolist()),
-        adjusted_homophily=measured["adjusted"],
-        label_informativeness=measured["label_informativeness"],
-        one_way=2 * answered < matrix.nnz or 2.2 * counts.reverse_added > matrix.nnz,
-    )

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glognn.data.arrow import IntArray, Table, Values
 from glognn.data.classes import Classes
-from glognn.data.tables import IntArray, Table, Values
 from glognn.errors import InputError
-from glognn.metrics import METRICS, TOP_K, Scoring, decide, expected_calibration_error, reliability
+from glognn.metrics import METRICS, TOP_K, Scoring, curves, decide, expected_calibration_error, reliability
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """Class probabilities of nodes, nodes x classes, with the names that a user knows nodes and classes by.
 
-    ``positive`` is the class that metrics of one class are of, and that begins at the threshold.
+    Attributes:
+        threshold: Of two classes, the probability from which on the positive one is predicted.
+        positive: The class that metrics of one class are of, and that begins at the threshold.
+        said: What the model said before its probabilities were calibrated; ``None``: they are as it says.
     """
 
     id_column: str
@@ -28,6 +31,7 @@ class Predictions:
     probabilities: npt.NDArray[np.float64]
     threshold: float | None
     positive: int | None = None
+    said: npt.NDArray[np.float64] | None = None
 
     @cached_property
     def predicted(self) -> IntArray:
@@ -61,8 +65,6 @@ class Predictions:
         predicted = self.predicted[nodes]
         confusion = np.zeros((count, count), dtype=np.int64)
         np.add.at(confusion, (y, predicted), 1)
-        right = predicted == y
-        bins = reliability(self.probabilities[nodes, predicted], right)
         return {
             "nodes": len(nodes),
             "positive_class": None if positive is None else str(self.classes.names[positive]),
@@ -71,10 +73,21 @@ class Predictions:
             "scores": {name: self._score(Scoring(name, positive, top_k), nodes, y) for name in METRICS},
             "classes": list(self.classes.names),
             "confusion": confusion.tolist(),
-            "calibration": {
-                "expected_calibration_error": expected_calibration_error(bins),
-                "bins": [asdict(each) for each in bins],
-            },
+            "calibration": self._reliability(self.probabilities[nodes], y, positive),
+            "uncalibrated": None if self.said is None else self._reliability(self.said[nodes], y, positive),
+            "curves": None if positive is None else curves(self.probabilities[nodes, positive], y == positive),
+        }
+
+    @staticmethod
+    def _reliability(found: npt.NDArray[np.float64], y: IntArray, positive: int | None) -> dict[str, Any]:
+        """Whether probabilities mean what they say: of two classes the positive one's, of more the predicted one's."""
+        if found.shape[1] == 2 and positive is not None:
+            bins = reliability(found[:, positive], y == positive)
+        else:
+            bins = reliability(found.max(axis=1), found.argmax(axis=1) == y)
+        return {
+            "expected_calibration_error": expected_calibration_error(bins),
+            "bins": [asdict(each) for each in bins],
         }
 
     def _score(self, scoring: Scoring, nodes: IntArray, y: IntArray) -> float | None:

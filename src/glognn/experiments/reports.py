@@ -45,6 +45,30 @@ _OVER_SPLITS = {name: {"mean": NUMBER, "std": NUMBER} for name in ("train", "val
 _SPLITS: Form = {"splits": [int], "epochs": int, "scores": dict.fromkeys(_SCORES, _OVER_SPLITS)}
 
 
+_MAYBE = (*NUMBER, type(None))
+_BY_CLASS: Form = [{"class": (str, int, float, bool), "nodes": int, "predicted": int, "right": int}]
+_APPRAISED: Form = {"baselines": dict, "held_out": {"set": {"val", "test"}, "classes": _BY_CLASS}, "cautions": [str]}
+_SETS = ("train", "val", "test")
+
+
+def _wrong_appraisal(record: Report) -> str:
+    """What of baselines, classes and cautions has not its form, in words; records of earlier versions have none."""
+    if "baselines" not in record:
+        return ""
+    under_way = record.get("ended") == ""
+    if wrong := misfit(record, {"baselines": dict} if under_way else _APPRAISED):
+        return wrong
+    single = record.get("kind") == "run"
+    for name, found in record["baselines"].items():
+        kinds = dict.fromkeys(_SETS, _MAYBE if single else (dict, type(None)))
+        if wrong := misfit(found, kinds, f"baselines.{name}"):
+            return wrong
+        known = {} if single else {each: _SPREAD for each in _SETS if found[each] is not None}
+        if wrong := misfit(found, known, f"baselines.{name}"):
+            return wrong
+    return ""
+
+
 CLASSIFIER_VERSION = 1
 _CLASSIFIER: Form = {
     "files": {"model": str, "graph": str},
@@ -158,7 +182,9 @@ def _contradiction(record: Report) -> str:
         done = all(name in members and members[name]["state"] == "done" for name in weights)
         if not split.isdecimal() or not weights or not done:
             return f"splits must give weights to members that are done, not {split!r:.20}: {weights!r:.60}"
-    return "" if record["splits"] and members else "it must hold members, and weights for splits"
+    if not record["splits"] or not members:
+        return "it must hold members, and weights for splits"
+    return _wrong_appraisal(record)
 
 
 def read_report(folder: Path) -> Report:
@@ -169,7 +195,7 @@ def read_report(folder: Path) -> Report:
         report.setdefault("threshold", None)  # which came later
     if wrong := _take_positive(report, _numbers(report["data"].get("num_classes"))):
         raise InputError(f"'{path}' is damaged: {wrong}.")
-    wrong = misfit(report, _RUN if report["kind"] == "run" else _SPLITS)
+    wrong = misfit(report, _RUN if report["kind"] == "run" else _SPLITS) or _wrong_appraisal(report)
     if wrong or report.get("splits") == []:
         raise InputError(f"'{path}' is damaged: {wrong or 'splits is empty'}.")
     return report

@@ -25,6 +25,7 @@ from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
 from glognn.data.table_graph import kept_classes
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError, about
+from glognn.experiments.appraisal import Appraiser, cautions, over_splits
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
@@ -44,8 +45,9 @@ from glognn.training.driver import Stop, train_batch
 from glognn.training.engines import ENGINES
 from glognn.training.history import TrainingResult
 from glognn.training.positive import positive_record
+from glognn.training.predict import predict
 from glognn.training.preflight import check_memory, members_at_once
-from glognn.training.threshold import check_threshold, choose_threshold
+from glognn.training.threshold import calibrate_and_choose, check_threshold
 
 logger = logging.getLogger(__name__)
 
@@ -123,9 +125,10 @@ class _Recorder(Callback):
         loaded: LoadedGraph,
         device: torch.device,
         on_run_end: Callable[[Report], None],
+        appraiser: Appraiser | None,
     ) -> None:
         self.batch, self.models, self.loaded, self.device = batch, models, loaded, device
-        self.on_run_end = on_run_end
+        self.on_run_end, self.appraiser = on_run_end, appraiser
         self.tables = measure_tables(batch.jobs[0].dataset)
 
     def on_train_end(self, result: TrainingResult) -> None:
@@ -134,6 +137,8 @@ class _Recorder(Callback):
             return
         _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
+        if self.appraiser is not None:
+            report |= _appraised(self.appraiser, job, self.loaded, model, report["threshold"])
         save_model(job.folder / MODEL, model)
         write_text(job.folder / CURVE, _curve_csv(result.curve))
         write_json(job.folder / REPORT, report)
@@ -167,24 +172,26 @@ def run_batch(
     callbacks: Iterable[Callback] = (),
     on_run_end: Callable[[Report], None] = lambda report: None,
     stop: Stop | None = None,
+    appraiser: Appraiser | None = None,
 ) -> dict[Path, str]:
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
     A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
     goes on from the last checkpoint. Where ``stop`` gives a reason to stop, all that are under way end with their best
-    weights so far.
+    weights so far. What an ``appraiser`` says of each is part of its report.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
     most = len(batch.jobs) if len(batch.jobs) == 1 else members_at_once(config.model, graph, config.training)
     if most >= len(batch.jobs):
-        errors = _train_as_one(batch, loaded, callbacks, on_run_end, stop)
+        errors = _train_as_one(batch, loaded, callbacks, on_run_end, stop, appraiser)
         if errors is not None:
             return errors
         most = -(-len(batch.jobs) // 2)
     elif batch.checkpoint.exists():
         _say_fewer(batch, most)
-    found = [run_batch(part, loaded, callbacks, on_run_end, stop) for part in _parts(batch, loaded, most, on_run_end)]
+    parts = _parts(batch, loaded, most, on_run_end)
+    found = [run_batch(part, loaded, callbacks, on_run_end, stop, appraiser) for part in parts]
     return {folder: error for errors in found for folder, error in errors.items()}
 
 
@@ -194,6 +201,7 @@ def _train_as_one(
     callbacks: Iterable[Callback],
     on_run_end: Callable[[Report], None],
     stop: Stop | None,
+    appraiser: Appraiser | None,
 ) -> dict[Path, str] | None:
     """Errors by the folder of the run they ended; ``None`` where memory does not hold all members at once."""
     config, graph = batch.jobs[0].config, loaded.graph
@@ -213,7 +221,7 @@ def _train_as_one(
             graph,
             splits=[job.split for job in batch.jobs],
             configs=[job.config.training for job in batch.jobs],
-            callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
+            callbacks=[_Recorder(batch, models, loaded, device, on_run_end, appraiser), *callbacks],
             checkpoint=_checkpoint(batch, loaded),
             stop=stop,
         )
@@ -308,10 +316,12 @@ def run_splits(
     loaded: LoadedGraph,
     callbacks: Iterable[Callback] = (),
     on_split_end: Callable[[Report], None] = lambda report: None,
+    appraiser: Appraiser | None = None,
 ) -> Report:
     """Train on every split of a configuration, or go on with it; what is done is only read.
 
-    One split makes a plain run folder, several a parent of them, trained as one batch.
+    One split makes a plain run folder, several a parent of them, trained as one batch. Reports hold what an
+    ``appraiser`` finds: baselines, what was found of each class, and what to beware of.
     """
     splits = parse_splits(config.splits, loaded.graph.num_splits)
     places = [folder] if len(splits) == 1 else [folder / f"split-{split}" for split in splits]
@@ -325,7 +335,7 @@ def run_splits(
     for report in done:
         on_split_end(report)
     for batch in make_batches(jobs, group=folder):
-        for place, error in run_batch(batch, loaded, callbacks, on_split_end).items():
+        for place, error in run_batch(batch, loaded, callbacks, on_split_end, appraiser=appraiser).items():
             raise TrainingError(error if place == folder else f"{place.name}: {error}")
     if len(jobs) == 1:
         return read_report(folder)
@@ -379,7 +389,23 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "data": reports[0]["data"],
         "versions": reports[-1]["versions"],
         "machine": reports[-1]["machine"],
+        "finished": reports[-1].get("finished"),
+        **over_splits(reports, _isolated(reports[0]["data"])),
     }
+
+
+def _appraised(
+    appraiser: Appraiser, job: Job, loaded: LoadedGraph, model: NodeModel[Any], threshold: float | None
+) -> Report:
+    """What its record says of a trained model beside its scores."""
+    chances = predict(model, loaded.graph).double().cpu().numpy()
+    said = {name: chances[nodes.cpu().numpy()] for name, nodes in loaded.graph.indices(job.split).items()}
+    found = appraiser.appraise(job.split, job.config.training, said, threshold=threshold)
+    return found | {"cautions": cautions([found], _isolated(loaded.facts))}
+
+
+def _isolated(facts: Report) -> float:
+    return float(facts.get("num_isolated", 0) / max(facts.get("num_nodes", 1), 1))
 
 
 def _split_report(
@@ -391,6 +417,7 @@ def _split_report(
     batch_size: int,
 ) -> Report:
     config = job.config
+    calibration, threshold = calibrate_and_choose(model, loaded.graph, job.split, config.training)
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "run",
@@ -400,7 +427,8 @@ def _split_report(
         "selection": config.training.selection,
         "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
         "positive_class": positive_record(loaded.graph, config.training),
-        "threshold": choose_threshold(model, loaded.graph, job.split, config.training),
+        "calibration": None if calibration is None else calibration.as_dict(),
+        "threshold": threshold,
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
         "trained_together": batch_size,

@@ -57,11 +57,12 @@ class Graph:
 
         Read are ``edge_index``, ``edge_weight`` (optional; a one-column ``edge_attr`` is not taken for
         weights), ``x`` (optional; dense or any torch sparse layout), ``y`` (optional, -1 = unlabelled)
-        and ``train_mask``, ``val_mask``, ``test_mask`` (optional, n or n x splits).
+        and ``train_mask``, ``val_mask``, ``test_mask`` (optional, n or n x splits). ``encoded`` = true says
+        that the columns of ``x`` have their scale already, as those of tables have.
         """
         config = GraphConfig() if config is None else config
         if config.feature_normalization == "auto":
-            config = replace(config, feature_normalization=_fitting_normalization(data.x))
+            config = replace(config, feature_normalization=_fitting_normalization(data))
         num_nodes = _count_nodes(data)
         edge_index = data.edge_index
         if edge_index is None:
@@ -223,13 +224,17 @@ def prepare_features(
     return SparseMatrix.from_torch(x, dtype) if sparse else aligned(x.to(dtype))
 
 
-def _fitting_normalization(x: Any) -> str:
-    """'length' where features are sparse and nowhere negative, as words and categories are, 'standard' elsewhere."""
+def _fitting_normalization(data: Data) -> str:
+    """'length' where features are sparse and nowhere negative, as words and categories are. Elsewhere 'standard', or
+    'none' where every column has its scale already, and a rare 0 or 1 is not to be blown up."""
+    x = data.x
     if not isinstance(x, Tensor) or x.dim() != 2 or x.is_complex():
         return "none"  # refused, where it is checked
     values = x if x.layout == torch.strided else x.to_sparse_csr().values()
     sparse = int(torch.count_nonzero(values)) < SPARSE_BELOW * x.shape[0] * x.shape[1]
-    return "length" if sparse and bool((values >= 0).all()) else "standard"
+    if sparse and bool((values >= 0).all()):
+        return "length"
+    return "none" if getattr(data, "encoded", False) else "standard"
 
 
 def _vanishing(x: Tensor, dtype: torch.dtype) -> Tensor:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from glognn.errors import InputError
-from glognn.experiments.leaderboard import FINISHED, OF_ALL, Standing
+from glognn.experiments.leaderboard import BASELINE, FINISHED, OF_ALL, Standing
 from glognn.report.models import Baseline, Row, Scores, plot_models
 
 BEST, STAR = "best single", "*"
@@ -19,7 +19,8 @@ _PICTURES = (".png", ".svg")
 
 def leaderboard_table(rows: Sequence[Standing]) -> Table:
     """A row for each, scores in percent, the best single member with a star; who has no scores says why."""
-    tested, unfinished = any(row.test is not None for row in rows), any(row.state != FINISHED for row in rows)
+    tested = any(row.test is not None for row in rows)
+    unfinished = any(row.state not in (FINISHED, BASELINE) for row in rows)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("member", "model"):
         table.add_column(heading, no_wrap=True)
@@ -38,13 +39,13 @@ def leaderboard_table(rows: Sequence[Standing]) -> Table:
             _number(row.seconds_to_predict, ".2f"),
             _number(row.memory_mib, ",.0f"),
             *[_state(row)] * unfinished,
-            style="bold" if row.name == OF_ALL else None,
+            style="bold" if row.name == OF_ALL else "dim" if row.state == BASELINE else None,
         )
     return table
 
 
 def _state(row: Standing) -> str:
-    return "" if row.state == FINISHED else f"{row.state}: {row.reason}" if row.reason else row.state
+    return "" if row.state in (FINISHED, BASELINE) else f"{row.state}: {row.reason}" if row.reason else row.state
 
 
 def _percent(score: float | None, spread: float | None) -> str:
@@ -90,7 +91,7 @@ def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
     baselines = [
         Baseline(row.name, {name: found.mean for name, found in scores.items()})
         for row, scores in known
-        if row.state != FINISHED
+        if row.state == BASELINE
     ]
     return plot_models(models, score, path, baselines, heading="weight")
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
+from glognn.errors import InputError
 from glognn.settings import Settings, choice, integer, real, text
 
 ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted")
@@ -72,11 +76,20 @@ class TrainingConfig(Settings):
         ("none", "balanced"),
         before="none",
     )
-    threshold: str = choice(
+    threshold: str = text(
         "none",
-        "With two classes: 'validation' takes the positive one from the probability on that serves the metric best on "
-        "validation nodes (macro-F1, where the metric needs no threshold) instead of from 0.5 on.",
-        ("none", "validation"),
+        "With two classes: from which probability on the positive one is predicted, instead of 0.5, chosen on "
+        "validation nodes. 'validation': that which serves the metric best (macro-F1, where it needs none). "
+        "'precision=0.8': that which finds most of them while 80 % of those found are right. 'recall=0.9': that with "
+        "the fewest false ones while 90 % are found. 'cost=1:20': the cheapest, where a false one costs 1 and a missed "
+        "one 20.",
+        before="none",
+    )
+    calibrate: str = choice(
+        "none",
+        "Make probabilities mean what they say, on validation nodes: 'temperature' (one number; where classes were "
+        "weighted, also a shift for each) or 'isotonic' (a rising curve, for a thousand nodes and more).",
+        ("none", "temperature", "isotonic"),
         before="none",
     )
     seed: int = integer(0, "Seed of the initial weights and of dropout.", low=0, high=2**32 - 1)
@@ -94,3 +107,37 @@ class TrainingConfig(Settings):
     checkpoint_interval: float = real(
         30.0, "Seconds between checkpoints of a run folder; 0 writes one after every epoch.", low=0
     )
+
+    def check(self) -> None:
+        ThresholdRule.parse(self.threshold)
+
+
+@dataclass(frozen=True)
+class ThresholdRule:
+    """How a threshold is chosen: ``kind`` is none, validation, precision, recall or cost.
+
+    ``wanted`` is the precision or recall, ``costs`` what a false and a missed node of the positive class cost.
+    """
+
+    kind: str
+    wanted: float = 0.0
+    costs: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def parse(cls, text: str) -> ThresholdRule:
+        kind, given, value = text.partition("=")
+        try:
+            if kind in ("none", "validation") and not given:
+                return cls(kind)
+            if kind in ("precision", "recall") and 0 < float(value) <= 1:
+                return cls(kind, wanted=float(value))
+            if kind == "cost":
+                false, missed = (float(cost) for cost in value.split(":"))
+                if 0 < false < math.inf and 0 < missed < math.inf:
+                    return cls(kind, costs=(false, missed))
+        except ValueError:
+            pass
+        raise InputError(
+            "The 'threshold' parameter of training must be 'none', 'validation', as 'precision=0.8' or 'recall=0.9', "
+            f"or as 'cost=1:20' (of a false and of a missed one). Got {text!r} instead."
+        )
