@@ -20,10 +20,12 @@ from glognn.cli import (
     evaluate,
     leaderboard,
     models,
+    portfolio,
     predict,
     reproduce,
     runs,
     serve,
+    shard,
     train,
     tune,
     verify,
@@ -54,6 +56,7 @@ _COMMANDS = {
     "tune": tune,
     "runs": runs,
     "verify": verify,
+    "shard": shard,
     "datasets": datasets,
     "models": models,
     "doctor": doctor,
@@ -62,7 +65,7 @@ _COMMANDS = {
 _PANELS = {
     "Your graph": ("train", "predict", "evaluate", "explain", "leaderboard", "serve"),
     "What there is": ("datasets", "models", "runs", "verify", "doctor"),
-    "Research": ("tune", "reproduce", "bench"),
+    "Research": ("tune", "reproduce", "portfolio", "bench", "shard"),
 }
 _PANEL_OF = {command: panel for panel, commands in _PANELS.items() for command in commands}
 _NEXT = """glognn {version}: node classification on graphs whose linked nodes differ.
@@ -90,6 +93,7 @@ _INTERRUPTED = 130
 
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command), rich_help_panel=_PANEL_OF.get(_name))(_room.command)
+app.add_typer(portfolio.app, name="portfolio", rich_help_panel=_PANEL_OF["portfolio"])
 
 
 def _show_version(wanted: bool) -> None:
