@@ -52,7 +52,7 @@ PANELS = {
 SELDOM = (
     "separator", "decimal", "source", "target", "edge_weight", "unknown_edges", "split_seed", "drop_columns",
     "category_columns", "rare_share", "folds", "portfolio", "data_mirror", "quiet", "space", "sampler", "prune",
-    "together", "storage", "best", "distributed", "partition",
+    "together", "storage", "best", "distributed", "partition", "parts", "timeout",
 )  # fmt: skip
 """Flags of a command's own that only ``--help-all`` shows; one that is not named here or above is always shown."""
 _MORE = "More"
