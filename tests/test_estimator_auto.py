@@ -204,7 +204,7 @@ def test_a_run_of_the_command_line_is_loaded(dataset: str, tmp_path: Path, monke
         ({"time_limit": -1}, "time limit must be a positive number of seconds. Got -1"),
         ({"quality": "perfect"}, "quality must be one of fast, good, best. Got 'perfect'"),
         ({"folds": 1}, "Folds must be at least 2"),
-        ({"model": "gcn"}, r"must be one of 'glognn\+\+', 'glognn', 'trees', 'auto'. Got 'gcn'"),
+        ({"model": "gnc"}, "must be one of .*'trees'.*'auto'. Got 'gnc'"),
     ],
 )
 def test_errors_say_what_is_wrong(settings: dict[str, Any], message: str) -> None:

@@ -179,7 +179,7 @@ class Settings:
             except (ValueError, OverflowError):
                 raise InputError(
                     f"The '{info.name}' parameter of {self.title} must be {info.rule.describe()}. "
-                    f"Got {value!r} instead."
+                    f"Got {value!r} instead.{nearest(str(value), info.rule.words)}"
                 ) from None
             object.__setattr__(self, info.name, converted)
         self.check()
@@ -220,10 +220,28 @@ class Settings:
 def suggest(word: str, known: Iterable[str]) -> str:
     """`` Did you mean ...?`` or the list of what is known, to end an error message with."""
     candidates = list(known)
-    close = difflib.get_close_matches(word, candidates, n=1)
-    if close:
-        return f" Did you mean '{close[0]}'?"
-    return f" Known: {', '.join(candidates)}." if candidates else ""
+    return nearest(word, candidates) or (f" Known: {', '.join(candidates)}." if candidates else "")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`` Did you mean ...?``, to end an error message that lists what is known; nothing where no word is near.
+
+    Large and small letters, hyphens, blanks and underscores are one; else few letters may differ, or one of the two
+    words holds the other.
+    """
+    plain: dict[str, str] = {}
+    for name in known:
+        plain.setdefault(_plain(name), name)
+    wanted = _plain(word)
+    close = [wanted] if wanted in plain else difflib.get_close_matches(wanted, plain, n=1)
+    if not close and len(wanted) > 1:
+        holding = [name for name in plain if wanted in name or (len(name) > 2 and name in wanted)]
+        close = sorted(holding, key=lambda name: abs(len(name) - len(wanted)))
+    return f" Did you mean '{plain[close[0]]}'?" if close and plain[close[0]] != word else ""
+
+
+def _plain(word: str) -> str:
+    return word.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
 _Class = TypeVar("_Class", bound=type)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glognn.cli.options import DATASET_NAMES, MODEL_NAMES
 from glognn.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
 def command(
     folder: Annotated[Path, typer.Argument(help="Where to look; all folders below it count.")] = Path("runs"),
     dataset: Annotated[
-        str | None, typer.Option("--dataset", "-d", help="Only runs on this dataset, or on a table of this name.")
+        str | None,
+        typer.Option(
+            "--dataset", "-d", help="Only runs on this dataset, or on a table of this name.", autocompletion=DATASET_NAMES
+        ),
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Only runs of this model.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Only runs of this model.", autocompletion=MODEL_NAMES)
+    ] = None,
     key: Annotated[
         list[str] | None, typer.Option("--key", "-k", help="Only runs with this key (or its beginning); repeat it.")
     ] = None,

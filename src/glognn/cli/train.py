@@ -14,7 +14,6 @@ from glognn.distributed.methods import METHODS
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.auto import auto, means_auto
 from glognn.experiments.train import train_models
-from glognn.models.configs import MODELS
 
 if TYPE_CHECKING:
     from glognn.cli.terminal import Terminal
@@ -39,7 +38,7 @@ def command(
         typer.Option(
             "--model",
             "-m",
-            help=f"Model to train ({', '.join(MODELS)}); repeat it to compare several; or auto, which trains a "
+            help="Model to train ('glognn models' lists them); repeat it to compare several; or auto, which trains a "
             "portfolio of them and makes an ensemble. [dim]Default: auto for your own tables, else glognn++.[/dim]",
         ),
     ] = None,
@@ -145,7 +144,7 @@ def command(
 
     Without options: GloGNN++ on an embedded graph, five splits. Everything is kept in a run folder: config.toml
     (complete settings), report.json (scores, baselines, time, versions, machine), curve.csv, model.safetensors,
-    curve.png and README.md (a model card).
+    curve.png, README.md (a model card) and, of several models, models.png.
 
     Examples:
 
@@ -167,12 +166,12 @@ def command(
 
     A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'. Where no model is
     named for them, a portfolio of models is trained on folds of all labels, within the time limit; the folder is
-    usable after the first, and Ctrl-C ends with those that are finished.
+    usable after the first, and Ctrl-C ends with those that are finished. Every setting of training and of models is a
+    flag, too: --help-all.
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
     from glognn.report.card import CARD, run_card
-    from glognn.report.curves import plot_curves
     from glognn.report.summary import beware, summary_table
     from glognn.storage import write_text
 
@@ -215,10 +214,15 @@ def command(
                 word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
                 console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}")
             raise
+    from glognn.report.curves import plot_curves
+    from glognn.report.models import compare_runs
+
     plot_curves(done.folder, done.runs)
     kept = _kept_tables(done.folder)
     for place, report in zip(done.runs, done.reports, strict=True):
         write_text(place / CARD, run_card(report, kept))
+    if len(done.runs) > 1:
+        compare_runs(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
     if told := beware(done.reports):

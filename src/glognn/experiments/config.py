@@ -213,8 +213,10 @@ def _check_names(given: Mapping[str, Any], classes: list[type[ModelConfig]]) -> 
         if name not in general | of_models:
             owners = [config.name for config in MODELS.values() if name in config.names()]
             chosen = " or ".join(config.title for config in classes)
-            hint = f" (it belongs to {', '.join(owners)})" if owners else suggest(name, sorted(general | of_models))
-            raise InputError(f"{chosen} has no setting '{name}'{hint}.")
+            hint = (
+                f" (it belongs to {', '.join(owners)})." if owners else f".{suggest(name, sorted(general | of_models))}"
+            )
+            raise InputError(f"{chosen} has no setting '{name}'{hint}")
 
 
 def _resolve_one(
