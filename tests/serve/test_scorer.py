@@ -177,4 +177,3 @@ def test_wrong_nodes_are_told_in_one_line(name: str, folder: Path) -> None:
         asked.by_rows([{**example["nodes"][0], **change}], [], "error")
     assert expected in str(told.value)
     assert len(str(told.value).splitlines()) == 1
-    assert "glognn-serve-" not in str(told.value)
