@@ -19,6 +19,7 @@ SOURCE = Path(glognn.__file__).parent
 FLOORS = [
     {"errors", "records", "settings", "storage", "native"},
     {"graph"},
+    {"distributed"},
     {"data"},
     {"ops"},
     {"nn"},

@@ -19,10 +19,12 @@ from glognn.cli import (
     evaluate,
     leaderboard,
     models,
+    portfolio,
     predict,
     reproduce,
     runs,
     serve,
+    shard,
     train,
     tune,
     verify,
@@ -53,6 +55,7 @@ _COMMANDS = {
     "tune": tune,
     "runs": runs,
     "verify": verify,
+    "shard": shard,
     "datasets": datasets,
     "models": models,
     "bench": bench,
@@ -62,6 +65,7 @@ _INTERRUPTED = 130
 
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command))(_room.command)
+app.add_typer(portfolio.app, name="portfolio")
 
 
 def _show_version(wanted: bool) -> None:

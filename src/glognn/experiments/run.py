@@ -24,6 +24,7 @@ import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
 from glognn.data.table_graph import kept_classes
+from glognn.distributed.part import Part
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError, about
 from glognn.experiments.appraisal import Appraiser, cautions, over_splits
 from glognn.experiments.batches import Batch, make_batches
@@ -41,7 +42,7 @@ from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.devices import DTYPES, resolve_device
-from glognn.training.driver import Stop, train_batch
+from glognn.training.driver import Ending, Stop, train_batch
 from glognn.training.engines import ENGINES
 from glognn.training.history import TrainingResult
 from glognn.training.positive import positive_record
@@ -68,7 +69,11 @@ def prepare_graph(data: Data, config: RunConfig) -> Graph:
 
 
 def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
-    """Load and prepare the dataset of a configuration."""
+    """Load and prepare the dataset of a configuration; for the engine of several ranks, this one's part of it."""
+    if config.training.engine == "distributed":
+        from glognn.experiments.distributed import load_part
+
+        return load_part(config, mirror)
     loaded = load_source(find_source(config.dataset), mirror=mirror)
     graph = _named(prepare_graph(loaded.data, config), Path(config.dataset))
     origin = loaded.splits_origin or f"{RANDOM_SPLITS} (the graph brings none)"
@@ -216,15 +221,19 @@ def _train_as_one(
     try:
         models = initial_models([job.config for job in batch.jobs], graph)
         batch.begin()
-        endings = train_batch(
-            models,
-            graph,
-            splits=[job.split for job in batch.jobs],
-            configs=[job.config.training for job in batch.jobs],
-            callbacks=[_Recorder(batch, models, loaded, device, on_run_end, appraiser), *callbacks],
-            checkpoint=_checkpoint(batch, loaded),
-            stop=stop,
-        )
+        recorder = _Recorder(batch, models, loaded, device, on_run_end, appraiser)
+        if isinstance(graph, Part):
+            endings = _train_on_ranks(batch, loaded, recorder, callbacks, stop)
+        else:
+            endings = train_batch(
+                models,
+                graph,
+                splits=[job.split for job in batch.jobs],
+                configs=[job.config.training for job in batch.jobs],
+                callbacks=[recorder, *callbacks],
+                checkpoint=_checkpoint(batch, loaded),
+                stop=stop,
+            )
     except (TooLargeError, MemoryExhaustedError):
         if len(batch.jobs) == 1:
             raise
@@ -236,6 +245,16 @@ def _train_as_one(
         for job, ending in zip(batch.jobs, endings, strict=True)
         if isinstance(ending, TrainingError)
     }
+
+
+def _train_on_ranks(
+    batch: Batch, loaded: LoadedGraph, recorder: _Recorder, callbacks: Iterable[Callback], stop: Stop | None
+) -> list[Ending | None]:
+    from glognn.experiments.distributed import Task, train_leading
+
+    [job], checkpoint = batch.jobs, _checkpoint(batch, loaded)
+    task = Task(job.config, job.split, checkpoint.path.absolute(), checkpoint.identity)
+    return train_leading(task, loaded, recorder, list(callbacks), stop)
 
 
 def _say_fewer(batch: Batch, most: int) -> None:
@@ -334,7 +353,7 @@ def run_splits(
         write_text(folder / CONFIG, config.to_toml(folder))
     for report in done:
         on_split_end(report)
-    for batch in make_batches(jobs, group=folder):
+    for batch in make_batches(jobs, group=folder, together=not isinstance(loaded.graph, Part)):
         for place, error in run_batch(batch, loaded, callbacks, on_split_end, appraiser=appraiser).items():
             raise TrainingError(error if place == folder else f"{place.name}: {error}")
     if len(jobs) == 1:

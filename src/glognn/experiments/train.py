@@ -160,11 +160,13 @@ def _run(
     from glognn.experiments.run import run_splits
 
     configs, graph = [config for _, config in runs], graphs[0].graph
-    facts = look(graph, parse_splits(configs[0].splits, graph.num_splits)[0])
-    tuned = (folder / "tune").is_dir()
     progress.on_graph(graphs[0])
-    progress.on_description(describe(facts), advise(facts, configs, graph.num_splits, tuned=tuned) if advises else [])
-    appraiser = Appraiser(graph)
+    appraiser = None
+    if configs[0].training.engine != "distributed":  # whose ranks have each a part of the nodes
+        facts = look(graph, parse_splits(configs[0].splits, graph.num_splits)[0])
+        advice = advise(facts, configs, graph.num_splits, tuned=(folder / "tune").is_dir()) if advises else []
+        progress.on_description(describe(facts), advice)
+        appraiser = Appraiser(graph)
     pairs = list(zip(runs, graphs, strict=True))
     total = sum(len(parse_splits(config.splits, loaded.graph.num_splits)) for (_, config), loaded in pairs)
     progress.on_begin(Work("splits", total, 0, 1, folder))

@@ -137,6 +137,10 @@ class Graph:
                 f"Got only class {int(present[0])} instead."
             )
 
+    def class_counts(self, name: str, split: int) -> Tensor:
+        """How many nodes of each class are in a set of a split."""
+        return torch.bincount(self.y[self.masks[name][:, split]], minlength=self.num_classes)
+
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Graph:
         return replace(
             self,
@@ -149,6 +153,15 @@ class Graph:
     def with_masks(self, masks: Mapping[str, Tensor]) -> Graph:
         """The same graph under other splits (boolean, n x splits each)."""
         return replace(self, masks=_finish_masks(masks, self.y))
+
+    @property
+    def exchanged_rows(self) -> int:
+        """Rows that a part of a larger graph sends and receives for a product; none of a graph that is whole."""
+        return 0
+
+    def made_together(self, name: str) -> Any:
+        """What a part of a larger graph makes by name with the other parts; nothing for a graph that is whole."""
+        return None
 
     def fingerprint(self) -> str:
         """A short hash of the content: equal for equal graphs, whatever file or object they came from."""

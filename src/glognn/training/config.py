@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from glognn.errors import InputError
 from glognn.settings import Settings, choice, integer, real, text
 
-ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted")
+ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted", "distributed")
 METRIC_NAMES = (
     "accuracy",
     "balanced_accuracy",
@@ -101,7 +101,8 @@ class TrainingConfig(Settings):
     engine: str = choice(
         "auto",
         "What computes an epoch: 'native' (compiled code on a CPU), 'captured' (CUDA graphs), 'stacked' (many models "
-        "as one), 'eager' (plain PyTorch, one model), 'boosted' (trees, on a CPU); 'auto' takes the fastest that can.",
+        "as one), 'eager' (plain PyTorch, one model), 'boosted' (trees, on a CPU), 'distributed' (several ranks, see "
+        "--distributed); 'auto' takes the fastest that can.",
         ("auto", *ENGINE_NAMES),
     )
     checkpoint_interval: float = real(

@@ -313,11 +313,10 @@ class _Driver:
         """End the members with a weight that is not finite, so that no checkpoint holds them."""
         wrong = []
         for i in self.alive:
-            state, history = self.engine.state(self.inside.index(i)), self.histories[i]
-            bad = [name for name, t in state.items() if t.is_floating_point() and not bool(t.isfinite().all())]
-            if bad:
+            history = self.histories[i]
+            if bad := self.engine.not_finite(self.inside.index(i)):
                 wrong.append(i)
-                self._end(i, history.stopped(history.diverged(f"The weights '{bad[0]}' are not finite"), history.epoch))
+                self._end(i, history.stopped(history.diverged(f"The weights '{bad}' are not finite"), history.epoch))
         self._leave(wrong)
         return wrong
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.metrics import Scoring
@@ -30,7 +28,7 @@ def positive_class(graph: Graph, config: TrainingConfig) -> int | None:
         return names.index(wanted)
     if graph.num_classes != 2:
         return None
-    counts = torch.bincount(graph.y[graph.masks["train"][:, 0]], minlength=2).tolist()
+    counts = graph.class_counts("train", 0).tolist()
     return 0 if counts[0] < counts[1] else 1
 
 
