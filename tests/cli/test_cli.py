@@ -242,7 +242,7 @@ BAD = [
     (["--optimizer", "sgd"], nothing, "one of 'adam', 'adamw'. Got 'sgd'"),
     (["--early-stopping", "never"], nothing, "one of 'patience', 'paper', 'none'. Got 'never'"),
     (["--selection", "first"], nothing, "one of 'best', 'last'. Got 'first'"),
-    (["--metric", "auc"], nothing, "'roc_auc', 'average_precision'. Got 'auc'"),
+    (["--metric", "auc"], nothing, "'neg_log_loss', 'neg_brier'. Got 'auc'"),
     (["--dtype", "float16"], nothing, "one of 'float32', 'float64'. Got 'float16'"),
     (["--device", "tpu"], nothing, "one of 'auto', 'cpu', 'cuda'. Got 'tpu'"),
     (["--normalization", "column"], nothing, "one of 'row', 'symmetric', 'none'. Got 'column'"),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score
 from torch_geometric.data import Data
 
 from glognn import GloGNNClassifier, InputError
@@ -22,6 +23,7 @@ from glognn.data.convert import to_edges
 from glognn.data.npz import read_npz, write_npz
 from glognn.data.table_graph import KeptTables
 from glognn.data.tables import read_table, write_table
+from glognn.training.config import METRIC_NAMES
 from tests.conftest import make_data
 
 NODES, EDGES = 48, 160
@@ -427,14 +429,37 @@ def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp
     assert found["scores"]["accuracy"] == pytest.approx(right)
     assert f"{100 * right:.2f}" in out
     assert np.array(found["confusion"]).sum(axis=1).tolist() == [10, 10]
-    assert set(found["scores"]) == {"accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision"}
-    confidence = predicted[["probability_no", "probability_yes"]].max(axis=1).mean()
-    [only] = found["calibration"]["bins"] if len(found["calibration"]["bins"]) == 1 else [None]
-    if only:
-        assert found["calibration"]["expected_calibration_error"] == pytest.approx(abs(confidence - right))
-    assert {path.name for path in Path("judged").iterdir()} == {"evaluation.json", "confusion.png", "reliability.png"}
+    assert tuple(found["scores"]) == METRIC_NAMES
+    rare = found["positive_class"]
+    assert rare == json.loads((finished / "run/report.json").read_text())["positive_class"]["name"]
+    score, members = predicted[f"probability_{rare}"].to_numpy(), (truth["fraud"] == rare).to_numpy()
+    assert found["scores"]["average_precision"] == pytest.approx(average_precision_score(members, score))
+    assert f"average precision of {rare}" in out
+    bins = found["calibration"]["bins"]
+    assert sum(each["count"] for each in bins) == 20
+    assert sum(each["count"] * each["accuracy"] for each in bins) == pytest.approx(members.sum())
+    [curve] = found["curves"]
+    assert (curve["class"], curve["recall"][-1], curve["precision"][-1]) == (rare, 1.0, 0.5)
+    pictures = {"confusion.png", "reliability.png", "rankings.png"}
+    assert {path.name for path in Path("judged").iterdir()} == {"evaluation.json", *pictures}
     code, out, _ = glognn("evaluate", str(finished / "run"), "--out", "test-set")
     assert (code, "test set of split 0" in out) == (0, True)
+
+
+def test_a_second_evaluation_does_not_overwrite_the_first(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    shutil.copytree(finished / "run", "run")
+    for positive in ("yes", "no"):
+        code, out, _ = glognn("evaluate", "run", "--positive-class", positive, "--top-k", "7")
+        assert (code, f"recall at 7 of {positive}" in out) == (0, True)
+    first, second = (
+        json.loads(Path("run", name, "evaluation.json").read_text()) for name in ("evaluation", "evaluation-2")
+    )
+    assert (first["positive_class"], second["positive_class"]) == ("yes", "no")
+    assert first["confusion"] == second["confusion"]
+    is_one_clear_error(glognn("evaluate", "run", "--out", "run/evaluation"), "'run/evaluation' holds an evaluation")
+    is_one_clear_error(
+        glognn("evaluate", "run", "--positive-class", "maybe"), "must be one of 'no', 'yes'. Got 'maybe'"
+    )
 
 
 def test_a_run_on_tables_is_a_classifier_in_python(finished: Path, glognn: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,9 @@ import typer
 from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
 from glognn.errors import InputError
+
+RECORD = "evaluation.json"
+"""Written last: what is there is complete."""
 
 
 def command(
@@ -26,7 +30,10 @@ def command(
         typer.Option("--label", help="Its column of classes. [dim]Default: as in training, else the second.[/dim]"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation.[/dim]")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation, then evaluation-2 and so on.[/dim]"
+        ),
     ] = None,
     positive_class: Annotated[
         str | None,
@@ -45,8 +52,9 @@ def command(
     """Measure predictions where the truth is known.
 
     All metrics, beside those of the baselines on the same nodes; for each class how many were found and how many
-    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Written
-    are evaluation.json, confusion.png and reliability.png.
+    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Metrics of
+    one class are of the class that training looked for, by default the rarer of two. Written are confusion.png,
+    reliability.png, rankings.png (precision-recall and ROC curves) and evaluation.json. No evaluation is overwritten.
 
     Examples:
 
@@ -64,7 +72,7 @@ def command(
     from glognn.experiments.appraisal import appraise_predictions
     from glognn.experiments.saved import open_saved
     from glognn.experiments.saved_ensemble import SavedEnsemble
-    from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
+    from glognn.report.evaluation import class_table, plot_confusion, plot_rankings, plot_reliability, score_table
     from glognn.report.summary import beware
     from glognn.storage import write_json
 
@@ -90,13 +98,18 @@ def command(
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
     splits = chosen.splits if isinstance(chosen, SavedEnsemble) else [chosen.split]
-    beside = appraise_predictions(predictions, graph, splits, chosen.config.training, nodes, y, positive, top_k)
-    found = predictions.evaluate(nodes, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth} | beside
-    folder = out or run / "evaluation"
+    label_column = None if chosen.tables is None else chosen.tables.label_column
+    found = predictions.evaluate(nodes, y, positive, top_k)
+    found |= {"run": str(chosen.folder), "truth": truth, "label": label_column}
+    found |= appraise_predictions(predictions, graph, splits, chosen.config.training, nodes, y, positive, top_k)
+    folder = _unused(run / "evaluation") if out is None else out
+    if (folder / RECORD).exists():
+        raise InputError(f"'{folder}' holds an evaluation already: choose another --out, or leave it out.")
     try:
-        write_json(folder / "evaluation.json", found)
         plot_confusion(found, folder / "confusion.png")
         plot_reliability(found, folder / "reliability.png")
+        plot_rankings(found, folder / "rankings.png")
+        write_json(folder / RECORD, found)
     except OSError as error:
         raise InputError(str(error)) from None
     console = Terminal()
@@ -109,3 +122,9 @@ def command(
     if told := beware([found]):
         console.out(f"\n{told}")
     console.out(f"\nEvaluation: {folder}")
+
+
+def _unused(folder: Path) -> Path:
+    """The folder, or with a number behind, the first without an evaluation."""
+    numbered = (folder if number == 1 else folder.with_name(f"{folder.name}-{number}") for number in itertools.count(1))
+    return next(place for place in numbered if not (place / RECORD).exists())

@@ -22,6 +22,7 @@ def model_card(record: Mapping[str, Any]) -> str:
         ("selected epoch", scores["epoch"]),
         ("epochs trained", record["epochs"]),
         *_positive(record),
+        ("calibration", (record.get("calibration") or {"kind": "none"})["kind"]),
         ("decision threshold", _number(record["threshold"])),
     ]
     return "\n".join(

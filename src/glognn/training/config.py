@@ -28,6 +28,8 @@ METRIC_NAMES = (
 """In all of them larger is better; losses have a minus."""
 OF_ONE_CLASS = ("f1", "precision", "recall", "precision_at_k", "recall_at_k")
 """Metrics of the positive class."""
+NO_SHARES = ("mcc", "neg_log_loss", "neg_brier")
+"""Metrics that are no shares of something, and may be negative."""
 RANKINGS = ("roc_auc", "average_precision")
 """Metrics of the positive class against the rest where there is one, else the mean over classes."""
 

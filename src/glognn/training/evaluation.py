@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from glognn.errors import InputError
 from glognn.graph.graph import SET_NAMES, Graph
-from glognn.metrics import Scoring
-from glognn.training.config import TrainingConfig
+from glognn.metrics import Scoring, ranking_scores
+from glognn.training.config import RANKINGS, TrainingConfig
 from glognn.training.positive import scoring
 
 
@@ -32,6 +33,8 @@ class Evaluation:
     def __init__(self, graph: Graph, splits: Sequence[int], config: TrainingConfig) -> None:
         self.metric, self._scoring = config.metric, scoring(graph, config)
         balanced = config.class_weight == "balanced"
+        if config.metric in RANKINGS:
+            _check_rankings(graph, set(splits), self._scoring)
         self._sets = {name: _Sets(graph, splits, name, balanced and name == "train") for name in SET_NAMES}
 
     def train_losses(self, logits: Tensor) -> Tensor:
@@ -43,6 +46,8 @@ class Evaluation:
         loss = self._sets["val"].losses(logits).double()
         if self.metric == "accuracy":
             return torch.stack([loss, *(self._sets[name].accuracies(logits) for name in SET_NAMES)])
+        if self.metric in RANKINGS:
+            return torch.stack([loss, *(self._sets[name].rankings(logits, self._scoring) for name in SET_NAMES)])
         scores = [self._sets[name].scores(logits, self._scoring) for name in SET_NAMES]
         return torch.cat([loss.unsqueeze(0), torch.tensor(scores, dtype=loss.dtype, device=loss.device)])
 
@@ -50,6 +55,19 @@ class Evaluation:
         """Go on with these members only."""
         for each in self._sets.values():
             each.keep(members)
+
+
+def _check_rankings(graph: Graph, splits: Iterable[int], metric: Scoring) -> None:
+    """Refuse sets in which nothing can be ranked: what is computed on a GPU cannot say so."""
+    for split in splits:
+        for name, nodes in graph.indices(split).items():
+            sizes = torch.bincount(graph.y[nodes], minlength=graph.num_classes)
+            chosen = sizes if metric.positive is None else sizes[metric.positive]
+            if nodes.numel() and not bool(((chosen > 0) & (chosen < nodes.numel())).any()):
+                raise InputError(
+                    f"The metric {metric.metric} needs nodes that are of a class and others that are not. The {name} "
+                    f"set of split {split} has only one kind: choose another metric or split."
+                )
 
 
 class _Sets:
@@ -83,6 +101,19 @@ class _Sets:
         """Share of nodes whose largest score is that of their class."""
         right = (self._gather(logits).argmax(2) == self.labels) & self._inside
         return right.sum(1).double() / self._sizes.squeeze(1)
+
+    def rankings(self, logits: Tensor, metric: Scoring) -> Tensor:
+        """ROC AUC or average precision: of the positive class, or the mean over classes that can be ranked."""
+        if not self.nodes.shape[1]:
+            return torch.full((len(logits),), torch.nan, dtype=torch.float64, device=logits.device)
+        found = self._gather(logits).double().softmax(2)
+        several = metric.positive is None and logits.shape[2] != 2
+        classes = range(logits.shape[2]) if several else [1 if metric.positive is None else metric.positive]
+        each = [
+            ranking_scores(metric.metric, found[:, :, label].contiguous(), self.labels == label, self._inside)
+            for label in classes
+        ]
+        return torch.stack(each).nanmean(0)
 
     def scores(self, logits: Tensor, metric: Scoring) -> list[float]:
         """Another metric, member by member."""
