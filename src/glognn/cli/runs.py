@@ -21,7 +21,10 @@ def command(
     dataset: Annotated[
         str | None,
         typer.Option(
-            "--dataset", "-d", help="Only runs on this dataset, or on a table of this name.", autocompletion=DATASET_NAMES
+            "--dataset",
+            "-d",
+            help="Only runs on this dataset, or on a table of this name.",
+            autocompletion=DATASET_NAMES,
         ),
     ] = None,
     model: Annotated[
