@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from glognn.report.curves import line_look
-from glognn.report.figures import COLOURS, new_figure
+from glognn.report.figures import COLOURS, line_look, new_figure
 from glognn.report.text import class_score, score_text, visible
 from glognn.storage import write_atomically
 from glognn.training.config import OF_ONE_CLASS
