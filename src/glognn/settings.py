@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from glognn.errors import InputError
 class Rule:
     """What one setting may be: its type, and either a range or a list of words, of which it may take ``several``.
 
-    Without words, ``str`` is any text; numbers and truth values are taken as they are written.
+    Without words, ``str`` is any text; numbers and truth values are taken as they are written, a mapping as its JSON.
     """
 
     kind: type
@@ -80,6 +81,11 @@ class Rule:
         if self.kind is str:
             if not self.words and isinstance(value, str | int | float):
                 return str(value)
+            if not self.words and isinstance(value, Mapping):
+                try:
+                    return json.dumps({str(name): each for name, each in value.items()})
+                except TypeError:
+                    raise ValueError from None
             if value not in self.words:
                 raise ValueError
             return value

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR, flag, with_settings
+from glognn.cli.options import MIRROR, WORKERS, flag, with_settings
 from glognn.cli.tables import table_options, with_tables
+from glognn.data.layout import TABLES
 from glognn.distributed.methods import METHODS
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.auto import auto, means_auto
@@ -17,6 +18,7 @@ from glognn.models.configs import MODELS
 
 if TYPE_CHECKING:
     from glognn.cli.terminal import Terminal
+    from glognn.data.table_graph import KeptTables
 
 
 @with_settings
@@ -64,9 +66,21 @@ def command(
     tune: Annotated[
         int | None,
         typer.Option(
-            "--tune", min=1, help="First search settings in this many trials (see 'glognn tune'), then train."
+            "--tune",
+            min=1,
+            help="First search settings in this many trials (see 'glognn tune'), then train; of several splits for "
+            "each by itself.",
         ),
     ] = None,
+    workers: WORKERS = None,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="Then train on all labels for as many epochs as validation chose, and predict with that. With "
+            "--resume also of a finished run.",
+        ),
+    ] = False,
     time_limit: Annotated[
         float | None,
         typer.Option("--time-limit", help="With auto: seconds of training. [dim]Default: 300.[/dim]"),
@@ -130,7 +144,8 @@ def command(
     """Train and evaluate.
 
     Without options: GloGNN++ on an embedded graph, five splits. Everything is kept in a run folder: config.toml
-    (complete settings), report.json (scores, time, versions, machine), curve.csv, model.safetensors and curve.png.
+    (complete settings), report.json (scores, baselines, time, versions, machine), curve.csv, model.safetensors,
+    curve.png and README.md (a model card).
 
     Examples:
 
@@ -156,8 +171,10 @@ def command(
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
+    from glognn.report.card import CARD, run_card
     from glognn.report.curves import plot_curves
     from glognn.report.summary import beware, summary_table
+    from glognn.storage import write_text
 
     ranks = {"timeout": timeout, "partition": partition, "parts": parts}
     if not distributed:
@@ -169,7 +186,11 @@ def command(
     chosen = {name: value for name, value in only_auto.items() if value is not None}
     if distributed and tables and not model and config is None:
         raise InputError("--distributed trains models that are named: add --model, such as --model glognn++.")
+    if distributed and (refit or workers):
+        raise InputError(f"--distributed trains on given splits. Leave out {'--refit' if refit else '--workers'}.")
     if means_auto(model or (), tables=bool(tables), config=config, tune=tune, resume=resume):
+        if refit:
+            raise InputError("--model auto uses all labels already, in folds. Leave out --refit, or name a model.")
         where = {"splits": splits, "out": out, "resume": resume, "data_mirror": data_mirror}
         own = table_options(tables) if tables and resume is None else None
         _auto(console, quiet, data=dataset, tables=own, **where, **chosen, **flags, **settings)
@@ -188,18 +209,27 @@ def command(
                     return
                 done = trained
             else:
-                done = train_models(tables=own, progress=display, **asked)
+                done = train_models(tables=own, workers=workers, refit=refit, progress=display, **asked)
         except (KeyboardInterrupt, OSError, MemoryExhaustedError) as error:
             if display.work is not None and display.work.unit == "splits":
                 word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
                 console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}")
             raise
     plot_curves(done.folder, done.runs)
+    kept = _kept_tables(done.folder)
+    for place, report in zip(done.runs, done.reports, strict=True):
+        write_text(place / CARD, run_card(report, kept))
     console.print()
     console.print(summary_table(done.reports))
     if told := beware(done.reports):
         console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
+
+
+def _kept_tables(folder: Path) -> KeptTables | None:
+    from glognn.data.table_graph import KeptTables
+
+    return KeptTables.load(folder) if (folder / TABLES).is_file() else None
 
 
 def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
@@ -220,7 +250,7 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
             raise
     console.print()
     console.print(leaderboard_table(done.leaderboard))
-    write_text(done.folder / CARD, ensemble_card(done.record))
+    write_text(done.folder / CARD, ensemble_card(done.record, tables=_kept_tables(done.folder)))
     plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
     console.out(f"\n{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
     if told := beware([done.record]):

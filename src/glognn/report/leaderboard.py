@@ -31,7 +31,7 @@ def leaderboard_table(rows: Sequence[Standing]) -> Table:
     for heading in ("validation, %", *["test, %"] * tested, "weight", "fit, s", "predict, s", "MiB"):
         table.add_column(heading, justify="right", no_wrap=True)
     if unfinished:
-        table.add_column("", overflow="fold")
+        table.add_column("", overflow="fold", min_width=18)
     for row in rows:
         table.add_row(
             f"{row.name} {STAR}" if row.best_single else row.name,

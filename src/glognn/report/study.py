@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.experiments.search import PUBLISHED
+from glognn.data.sources import find_source
 from glognn.experiments.tune import StudyResult
 from glognn.report.figures import new_figure, save_figure
 from glognn.report.summary import percent
@@ -30,27 +30,39 @@ def render_best(found: StudyResult) -> str:
     drawn = ", ".join(str(path) for path in pictures if path.suffix == ".png")
     beside = ", ".join(f"{name} {percent(score)} %" for name, score in found.baselines.items())
     return (
-        f"best of {found.trials} trials: number {found.trial}, mean validation {metric} {100 * found.validation:.2f} %"
-        f"\nbaselines: {beside}\n  {shown}\nSettings: {found.path}" + (f"\nPictures: {drawn}" if drawn else "")
+        f"best of {found.trials} trials: number {found.trial}{_mark(found)}, mean validation {metric} "
+        f"{100 * found.validation:.2f} %\nbaselines: {beside}\n  {shown}\n"
+        + (f"  {found.confirmation.describe()}\n" if found.confirmation else "")
+        + f"Settings: {found.path}"
+        + (f"\nPictures: {drawn}" if drawn else "")
     )
 
 
+def _mark(found: StudyResult) -> str:
+    return "" if found.origin == "drawn" else f" ({found.origin})"
+
+
 def best_table(found: Sequence[StudyResult]) -> str:
-    """The validation scores of several studies: a row for each model and baseline, a column for each dataset."""
+    """The validation scores of several studies: a row for each model and baseline, a column for each dataset, or for
+    each split that was searched by itself."""
+    apart = len({(each.search.model, each.search.dataset) for each in found}) < len(found)
     scores: dict[str, dict[str, str]] = {}
     baselines: dict[str, dict[str, str]] = {}
+    compared = []
     for each in found:
-        mark = " (published)" if each.origin == PUBLISHED else ""
-        scores.setdefault(each.search.model, {})[each.search.dataset] = f"{100 * each.validation:.2f}{mark}"
+        column = f"split {each.search.splits}" if apart else find_source(each.search.dataset).label
+        scores.setdefault(each.search.model, {})[column] = f"{100 * each.validation:.2f}{_mark(each)}"
         for name, score in each.baselines.items():
-            baselines.setdefault(f"baseline: {name}", {}).setdefault(each.search.dataset, percent(score))
-    columns = list(dict.fromkeys(each.search.dataset for each in found))
+            baselines.setdefault(f"baseline: {name}", {}).setdefault(column, percent(score))
+        if each.confirmation is not None:
+            compared.append(f"{each.search.model}, {column}: {each.confirmation.describe()}")
+    columns = list(dict.fromkeys(column for row in scores.values() for column in row))
     lines = [f"| validation, % | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
     lines += [
         f"| {model} | {' | '.join(row.get(name, '') for name in columns)} |"
         for model, row in (scores | baselines).items()
     ]
-    return "\n".join(lines)
+    return "\n".join(lines + compared)
 
 
 def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:

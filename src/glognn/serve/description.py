@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from glognn.data.encoding import Column
-from glognn.serve.held import HeldModel
+from glognn.serve.held import HeldEnsemble
 from glognn.serve.limits import Limits
 from glognn.serve.scorer import Scorer
 
@@ -27,7 +27,7 @@ _EXAMPLES = 5
 def describe(scorer: Scorer, limits: Limits) -> Json:
     """Model, classes, columns, scores and limits."""
     saved, known = scorer.saved, scorer.predictions
-    model = f"the model {saved.config.model.name}" if isinstance(saved, HeldModel) else "an automatic ensemble"
+    model = "an automatic ensemble" if isinstance(saved, HeldEnsemble) else f"the model {saved.config.model.name}"
     return {
         "model": model,
         "chosen": saved.why,

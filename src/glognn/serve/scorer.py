@@ -23,7 +23,7 @@ from glognn.data.ids import name_some
 from glognn.data.table_graph import KeptTables
 from glognn.errors import DataWarning, InputError
 from glognn.experiments.predictions import Predictions
-from glognn.serve.held import HeldEnsemble, HeldModel
+from glognn.serve.held import Held
 from glognn.serve.rows import Row, rows_table
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class UnknownIdError(InputError):
 class Scorer:
     """A held model; new nodes must be asked about by one thread at a time."""
 
-    saved: HeldModel | HeldEnsemble
+    saved: Held
     mirror: Path | None = None
 
     @cached_property
