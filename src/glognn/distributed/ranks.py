@@ -149,10 +149,6 @@ class Ranks:
                 dist.send(rows.contiguous(), dst=0)
             self.sent += rows.nbytes
 
-    def wait_for_all(self) -> None:
-        """Go on when every rank has come here."""
-        self.sum(torch.zeros(1))
-
     def meet(self) -> None:
         """Go on when every rank has come here, however long another one may take."""
         self._met += 1
