@@ -38,8 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     edges = edges[edges["to"].isin(known)]
     edges.to_csv(place / "new_edges.csv", index=False)
     (place / "portfolio.toml").write_text(PORTFOLIO)
-    run("train", *TABLES, "--epochs", "3", "--model", "glognn++", "--quiet", "--out", "run", cwd=place)
-    short = ["--portfolio", "portfolio.toml", "--folds", "2", "--epochs", "3", "--quiet"]
+    short = ["--epochs", "3", "--quiet", "--calibrate", "temperature", "--threshold", "recall=0.9"]
+    run("train", *TABLES, *short, "--model", "glognn++", "--out", "run", cwd=place)
+    short += ["--portfolio", "portfolio.toml", "--folds", "2"]
     run("train", *TABLES, *short, "--out", "auto", cwd=place)
     return place
 

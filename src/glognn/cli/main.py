@@ -19,6 +19,7 @@ from glognn.cli import (
     evaluate,
     leaderboard,
     models,
+    portfolio,
     predict,
     reproduce,
     runs,
@@ -64,6 +65,7 @@ _INTERRUPTED = 130
 
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command))(_room.command)
+app.add_typer(portfolio.app, name="portfolio")
 
 
 def _show_version(wanted: bool) -> None:

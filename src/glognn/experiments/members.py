@@ -250,19 +250,7 @@ class Contest:
         }
 
     def _read(self, name: str, split: int, nodes: Integers) -> Floats:
-        """What a member says of some nodes, in float64."""
-        path, wanted = self._path(name, split), (len(self.y), len(self.names))
-        try:
-            said = np.load(path, mmap_mode="r")
-            if said.shape != wanted or said.dtype != np.float32:
-                raise ValueError(f"it must hold {wanted} numbers of 32 bits, not {said.shape} of type {said.dtype}")
-            found: Floats = said[nodes].astype(np.float64)
-            if not np.isfinite(found).all() or found.min(initial=0) < 0 or found.max(initial=1) > 1.001:
-                raise ValueError("it must hold probabilities")
-        except Exception as error:  # whatever the reader raises is about the file
-            reason = " ".join(str(error).split())
-            raise InputError(f"'{path}' is damaged: {reason}. Delete it: --resume makes it anew.") from None
-        return found
+        return read_probabilities(self._path(name, split), (len(self.y), len(self.names)), nodes)
 
     def _path(self, name: str, split: int) -> Path:
         return self.folder / MEMBERS / name / f"split-{split}" / PROBABILITIES
@@ -405,6 +393,21 @@ def _waiting(entrant: Entrant) -> Report:
         "weight": 0.0,
         "stopped_by": [],
     }
+
+
+def read_probabilities(path: Path, shape: tuple[int, int], nodes: Integers) -> Floats:
+    """What a member says of some nodes of a split, in float64; ``shape``: nodes and classes of the graph."""
+    try:
+        said = np.load(path, mmap_mode="r")
+        if said.shape != shape or said.dtype != np.float32:
+            raise ValueError(f"it must hold {shape} numbers of 32 bits, not {said.shape} of type {said.dtype}")
+        found: Floats = said[nodes].astype(np.float64)
+        if not np.isfinite(found).all() or found.min(initial=0) < 0 or found.max(initial=1) > 1.001:
+            raise ValueError("it must hold probabilities")
+    except Exception as error:  # whatever the reader raises is about the file
+        reason = " ".join(str(error).split())
+        raise InputError(f"'{path}' is damaged: {reason}. Delete it: --resume makes it anew.") from None
+    return found
 
 
 def _save(found: np.ndarray[Any, Any], path: Path) -> None:

@@ -41,7 +41,7 @@ class HeldModel(SavedModel):
         data, graph = self.graph()
         return KnownNodes(self.model(graph), graph, features=data.x)
 
-    def new_probabilities(self, data: Data, graph: Graph, new: Data) -> Probabilities:
+    def new_uncalibrated(self, data: Data, graph: Graph, new: Data) -> Probabilities:
         found: Probabilities = self._known.logits(new).double().softmax(dim=1).cpu().numpy()
         return found
 
