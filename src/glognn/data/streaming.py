@@ -56,7 +56,7 @@ class _Stream:
         """The next rows; of edges, which are stored sources first, the next numbers."""
         size = count * int(np.prod(self._width, dtype=np.int64)) * self.dtype.itemsize
         raw = self._file.read(size)
-        return np.frombuffer(raw, dtype=self.dtype).reshape(count, *self._width)
+        return np.frombuffer(bytearray(raw), dtype=self.dtype).reshape(count, *self._width)
 
     def blocks(self, count: int) -> Iterator[Array]:
         """The next rows, a block at a time."""
@@ -298,7 +298,7 @@ class _Division:
 
             return take
         stream = _Stream(self.path, "node_features")
-        return lambda count: self._prepared(torch.from_numpy(stream.take(count).copy()), count)
+        return lambda count: self._prepared(torch.from_numpy(stream.take(count)), count)
 
     def _prepared(self, x: torch.Tensor, count: int) -> Any:
         if self.sparse and x.layout == torch.strided:

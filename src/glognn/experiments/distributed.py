@@ -13,6 +13,7 @@ import logging
 import multiprocessing
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -286,12 +287,17 @@ class _Gathering(Callback):
         self.model, self.part, self.task = model, loaded.graph, task
         self.whole: NodeModel[Any] | None = None
         self.used: list[dict[str, Any]] = []
+        self.began = 0.0
+
+    def on_train_begin(self, info: dict[str, Any]) -> None:
+        self.began = time.process_time()
 
     def on_train_end(self, result: TrainingResult) -> None:
         part: Any = self.part
+        busy = round(time.process_time() - self.began, 3)
         device = resolve_device(self.task.config.training.device)
         used = {"peak_memory_mib": peak_memory_mib(device), "waited_seconds": round(part.ranks.seconds, 3)}
-        self.used = part.ranks.gather(used | {"sent_bytes": part.ranks.sent})
+        self.used = part.ranks.gather(used | {"sent_bytes": part.ranks.sent, "cpu_seconds": busy})
         self.whole = whole_model(self.model, part, self.task.checkpoint.parents[1])
 
 
