@@ -72,6 +72,8 @@ class Ranks:
         if "RANK" not in os.environ:
             return cls(timeout=timeout)
         store, rank, size = next(rendezvous("env://"))
+        restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = dist.PrefixStore(f"attempt-{restarts}", store)  # which outlasts a restart, with old addresses
         store.set_timeout(timedelta(seconds=timeout))
         return cls(rank, size, store, timeout=timeout)
 
