@@ -18,6 +18,11 @@ NUMBER = (int, float)
 Form = Any
 
 
+def is_file_name(name: str) -> bool:
+    """Whether a name is that of a file or folder within a folder, and cannot lead out of it."""
+    return Path(name).name == name and "\0" not in name
+
+
 def read_record(path: Path, form: Form) -> Any:
     """The content of a record; a file that is not there is a ``FileNotFoundError``."""
     try:

@@ -134,6 +134,10 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "too many columns": (SPARSE | {"feat_shape": np.array([60, 2**60])}, "are not a CSR matrix"),
     "columns for nothing": (SPARSE | {"feat_shape": np.array([60, 2**31])}, "2,147,483,648 columns for 60 entries"),
     "infinitely many": (SPARSE | {"feat_shape": np.array([np.inf, 3])}, "are not a CSR matrix"),
+    "rows that end before they begin": (
+        SPARSE | {"feat_indptr": np.append(np.arange(60), 0)},
+        "'feat_indptr' must not decrease",
+    ),
     "negative columns": (SPARSE | {"feat_indices": np.full(60, -1)}, "are not a CSR matrix"),
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from collections.abc import Callable
@@ -142,6 +143,7 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, torch.Tensor], dict[str, Any]], obje
     "whole numbers": (lambda tensors, _: tensors.update({k: t.long() for k, t in tensors.items()}), "must be float32"),
     "half of it halves": (lambda tensors, _: tensors.update({next(iter(tensors)): next(iter(tensors.values())).half()}),
                           "must be float32 or float64, all alike"),
+    "not a number": (lambda tensors, _: next(iter(tensors.values())).fill_(math.nan), "holds numbers that are not finite"),
     "no values": (lambda _, values: values.clear(), "schema_version"),
 }  # fmt: skip
 
@@ -256,6 +258,7 @@ def test_whatever_is_wrong_in_a_record_of_a_classifier_is_one_line(classifier: P
 ABSENT = object()
 FORGED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a file outside": (put(("files", "model"), "../model.safetensors"), "files must name files of its folder"),
+    "a file of no name": (put(("files", "model"), "a\0b"), "files must name files of its folder"),
     "an absolute file": (put(("files", "graph"), "/graph.npz"), "files must name files of its folder"),
     "huge classes": (put(("classes", "dtype"), "<U100000000"), "is damaged: classes of the type '<U100000000'"),
     "classes of no type": (put(("classes", "dtype"), "wide"), "is damaged: data type 'wide' not understood"),

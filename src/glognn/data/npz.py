@@ -149,7 +149,10 @@ def _features(arrays: dict[str, Array], path: Path) -> Tensor | None:
         rows, columns = (int(size) for size in arrays["feat_shape"])
         if columns > max(_MOST_COLUMNS, values.numel()):  # each takes a place in the transposed matrix
             raise ValueError(f"{columns:,} columns for {values.numel():,} entries")
-        matrix = sp.csr_array((values.numpy(), arrays["feat_indices"], arrays["feat_indptr"]), shape=(rows, columns))
+        starts = _tensor(arrays, "feat_indptr").numpy()
+        if np.diff(starts).min(initial=0) < 0:  # SciPy does not look where the last one is 0, and then writes anywhere
+            raise ValueError("'feat_indptr' must not decrease")
+        matrix = sp.csr_array((values.numpy(), arrays["feat_indices"], starts), shape=(rows, columns))
         matrix.check_format(full_check=True)
         return SparseMatrix.from_scipy(matrix, torch.float64 if values.dtype == torch.float64 else torch.float32).csr
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:

@@ -24,7 +24,7 @@ from glognn.experiments.layout import AUTO, CONFIG, MODEL
 from glognn.experiments.reports import Report, read_report
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
-from glognn.records import Form, check_version, misfit, read_toml
+from glognn.records import Form, check_version, is_file_name, misfit, read_toml
 from glognn.storage import locked, write_text
 from glognn.training.checkpoint import load_tensors, read_header, save_tensors
 from glognn.training.devices import DTYPES
@@ -98,6 +98,9 @@ def read_model(file: Path) -> NodeModel[Any]:
         raise InputError(
             f"'{file}' is damaged: its weights must be float32 or float64, all alike. Got {kinds} instead."
         )
+    for name, tensor in tensors.items():
+        if not bool(tensor.isfinite().all()):
+            raise InputError(f"'{file}' is damaged: the tensor '{name}' holds numbers that are not finite.")
     model = build().to(kinds.pop())
     model.load_state_dict(tensors)
     return model.eval()
@@ -135,7 +138,7 @@ def _children(folder: Path, names: Any) -> list[Path]:
     if misfit(names, [str]) or not names or len(set(names)) != len(names):
         raise InputError(f"{place} must name different folders. Got {names!r} instead.")
     for name in names:
-        if "\0" in name or Path(name).name != name or (folder / name).resolve().parent != folder.resolve():
+        if not is_file_name(name) or (folder / name).resolve().parent != folder.resolve():
             raise InputError(f"{place} must name folders in '{folder}'. Got {name!r} instead.")
     return [folder / name for name in names]
 

@@ -19,7 +19,7 @@ from glognn.data.fetch import file_sha256
 from glognn.data.layout import NODES, TABLES
 from glognn.errors import InputError
 from glognn.experiments.layout import CURVE, DONE, ENSEMBLE, MODEL, REPORT
-from glognn.records import Form, check_version, misfit, read_record
+from glognn.records import Form, check_version, is_file_name, misfit, read_record
 from glognn.storage import write_json
 
 MANIFEST_VERSION = 1
@@ -74,7 +74,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 def _files(path: Path, content: dict[str, Any], part: str) -> Files:
     wrong = misfit(content, {part: dict}) or misfit(content[part], dict.fromkeys(content[part], _FILE), part)
-    if wrong or any(Path(name).name != name for name in content[part]):
+    if wrong or not all(map(is_file_name, content[part])):
         raise InputError(f"'{path}' is damaged: {wrong or f'{part} must name files of its folder'}.")
     files: Files = content[part]
     return files

@@ -15,7 +15,7 @@ from glognn.errors import InputError
 from glognn.experiments.config import RunConfig, resolve
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS, find_model
-from glognn.records import misfit, read_toml
+from glognn.records import is_file_name, misfit, read_toml
 from glognn.settings import suggest
 from glognn.storage import write_text
 from glognn.training.config import TrainingConfig
@@ -73,7 +73,7 @@ def read_members(content: Mapping[str, Any], place: str) -> list[Member]:
         settings = {name: value for name, value in table.items() if name not in ("name", "model")}
         member = Member(table["name"], table["model"], settings)
         long = len(member.name.encode(errors="replace")) > LONGEST
-        if Path(member.name).name != member.name or "\0" in member.name or long:
+        if not is_file_name(member.name) or long:
             raise InputError(
                 f"{place} must name members as folders are named, in at most {LONGEST} bytes. "
                 f"Got {member.name[:LONGEST]!r} instead."

@@ -14,7 +14,7 @@ from glognn.experiments.layout import CLASSIFIER, CONFIG, ENSEMBLE, REPORT
 from glognn.experiments.plan import INDIFFERENT
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import find_model
-from glognn.records import NUMBER, Form, check_version, misfit, read_record
+from glognn.records import NUMBER, Form, check_version, is_file_name, misfit, read_record
 from glognn.settings import Settings
 from glognn.training.config import TrainingConfig
 
@@ -169,7 +169,7 @@ def _contradiction(record: Report) -> str:
         if wrong := misfit(scores, dict.fromkeys(known, _SPREAD)):
             return wrong
     for name, member in members.items():
-        if member["state"] not in _STATES or Path(name).name != name:
+        if member["state"] not in _STATES or not is_file_name(name):
             return f"members must be named as folders, in a state of {', '.join(_STATES)}, not {name!r:.60}"
         if member["state"] == "done" and None in (member["val"], member["seconds_to_fit"]):
             return f"the member {name!r:.60} is done, without a score"
@@ -264,7 +264,7 @@ def read_classifier(folder: Path) -> tuple[Report, Files]:
     of_ensemble = isinstance(record.get("files"), dict) and "ensemble" in record["files"]
     wrong = misfit(record, _OF_ENSEMBLE if of_ensemble else _CLASSIFIER)
     wrong = wrong or _take_positive(record, record["classes"]["values"]) or _wrong_appraisal(record, single=True)
-    if wrong or any(Path(name).name != name for name in record["files"].values()):
+    if wrong or not all(map(is_file_name, record["files"].values())):
         raise damaged(folder, wrong or "files must name files of its folder")
     return record, files
 

@@ -16,7 +16,7 @@ from glognn.experiments.integrity import MISSING, Files, difference, read_manife
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MODEL, REFIT_RECORD, REPORT
 from glognn.experiments.reports import check_settings, read_classifier, read_report
 from glognn.experiments.search import JOURNAL, STUDY
-from glognn.records import misfit, read_record, read_toml
+from glognn.records import is_file_name, misfit, read_record, read_toml
 
 OK, CHANGED, MISSED, DAMAGED = "ok", "changed", "missing", "damaged"
 NOT_RECORDED, UNFINISHED = "not recorded", "unfinished"
@@ -145,7 +145,7 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 def _runs(folder: Path, names: Any) -> Iterator[FileState]:
     """Of a folder of several models, whose own folders come later."""
-    if misfit(names, [str]) or any(Path(name).name != name for name in names):
+    if misfit(names, [str]) or not all(map(is_file_name, names)):
         yield FileState(folder / CONFIG, DAMAGED, "runs must name folders in it")
         return
     yield FileState(folder / CONFIG, OK)
