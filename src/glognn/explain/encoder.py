@@ -226,7 +226,7 @@ def _crossed(places: Tensor, values: Tensor) -> Tensor:
     rows, columns = ((low < 0) & (high > 0) | (low > 0) & (high < 0)).nonzero(as_tuple=True)
     share = low[rows, columns] / (low[rows, columns] - high[rows, columns])
     between = places[rows] + share * (places[rows + 1] - places[rows])
-    found: Tensor = torch.unique(torch.cat([places, between]))  # type: ignore[no-untyped-call]
+    found: Tensor = torch.unique(torch.cat([places, between]))
     return found
 
 
