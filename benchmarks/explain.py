@@ -1,6 +1,7 @@
 """What explanations are worth: are the nodes that they name the ones that matter, and what does one cost?
 
 python benchmarks/explain.py faithfulness [--data-mirror DIR] [--datasets texas cora ...] [--nodes 15] [--out FILE]
+python benchmarks/explain.py labels [--data-mirror DIR] [--datasets cora ...] [--share 0.05] [--cleanlab DIR] [--out F]
 python benchmarks/explain.py cost [--num-nodes 1000000] [--degree 10] [--out FILE]
 
 faithfulness: for some test nodes, the nodes that an explanation ranks highest are silenced (features to zero, edges
@@ -9,6 +10,10 @@ before, against the logarithm of how many are gone: the lower, the better the ra
 higher.
 GNNExplainer (200 epochs) and integrated gradients (32 points) rank the nodes of the same model by their features.
 
+labels: some labels are replaced by another class, drawn alike, and all are ranked by how suspicious they are. Told is
+the average precision of finding the replaced ones, by 'glognn audit', by the loss of a model trained on all labels, and
+by cleanlab's confident learning on the probabilities that audit has (its folder, where it is not installed).
+
 cost: seconds to explain one node of a graph of that size, with model and embeddings loaded.
 """
 
@@ -16,9 +21,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +35,12 @@ import numpy.typing as npt
 import torch
 from torch_geometric.explain import Explainer, GNNExplainer
 
+from glognn.data.splits import random_splits
 from glognn.experiments.config import resolve
 from glognn.experiments.run import build_model, load_graph
 from glognn.explain.contributions import GlobalContributions
 from glognn.explain.gradients import IntegratedGradients, OnGraph
+from glognn.explain.label_errors import judge_labels, suspicion
 from glognn.explain.removal import without_nodes
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
@@ -51,6 +61,12 @@ def main() -> None:
     told.add_argument("--datasets", nargs="+", default=["texas", "chameleon", "cora", "minesweeper"])
     told.add_argument("--nodes", type=int, default=15)
     told.add_argument("--out", type=Path)
+    labels = commands.add_parser("labels")
+    labels.add_argument("--data-mirror", type=Path, help="folder with the published files; default: download them")
+    labels.add_argument("--datasets", nargs="+", default=["cora", "chameleon", "pubmed"])
+    labels.add_argument("--share", type=float, default=0.05)
+    labels.add_argument("--cleanlab", type=Path, help="folder that cleanlab is installed in")
+    labels.add_argument("--out", type=Path)
     cost = commands.add_parser("cost")
     cost.add_argument("--num-nodes", type=int, default=1_000_000)
     cost.add_argument("--degree", type=int, default=10)
@@ -60,6 +76,9 @@ def main() -> None:
     if options.command == "faithfulness":
         for dataset in options.datasets:
             record(faithfulness(dataset, options.nodes, options.data_mirror), options.out)
+    elif options.command == "labels":
+        for dataset in options.datasets:
+            record(label_errors(dataset, options.share, options.data_mirror, options.cleanlab), options.out)
 
 
 def record(found: dict[str, Any], out: Path | None) -> None:
@@ -152,6 +171,45 @@ def area(model: GloGNN, graph: Graph, node: int, column: int, ranks: Ranks) -> f
     order = np.argsort(-ranks, kind="stable")
     found = [float(predict(model, without_nodes(graph, order[:gone]))[node, column]) for gone in REMOVED]
     return float(np.mean(found))
+
+
+def label_errors(dataset: str, share: float, mirror: Path | None, cleanlab: Path | None) -> dict[str, Any]:
+    """Average precision of rankings of labels, some of which were replaced."""
+    from sklearn.metrics import average_precision_score
+
+    if cleanlab is not None:
+        sys.path.append(str(cleanlab))
+    find_label_issues = import_module("cleanlab.filter").find_label_issues
+    get_label_quality_scores = import_module("cleanlab.rank").get_label_quality_scores
+
+    [config] = resolve(["glognn++"], f"published:{dataset}", {"device": "cpu", "threads": 1}, None, None)
+    graph = load_graph(config, mirror).graph
+    generator = np.random.default_rng(0)
+    truth = graph.y.numpy()
+    wrong = np.zeros(graph.num_nodes, dtype=bool)
+    wrong[generator.choice(graph.num_nodes, round(share * graph.num_nodes), replace=False)] = True
+    y = np.where(wrong, (truth + generator.integers(1, graph.num_classes, graph.num_nodes)) % graph.num_classes, truth)
+    graph = replace(graph, y=torch.from_numpy(y))
+    started = time.perf_counter()
+    judged = judge_labels(graph, config.model, config.training)
+    ours = suspicion(judged, y)
+    seconds = time.perf_counter() - started
+    masks = random_splits(graph.y, 1, fractions=(0.8, 0.1, 0.1))
+    fitted = graph.with_masks({**masks, "train": masks["train"] | masks["test"], "test": masks["test"] & False})
+    model = build_model(config, fitted)
+    train(model, fitted, split=0, config=config.training)
+    rankings = {
+        "audit": ours,
+        "audit, probabilities alone": suspicion(replace(judged, votes=None), y),
+        "loss": -np.log(predict(model, fitted).double().numpy()[np.arange(len(y)), y] + 1e-300),
+    }
+    for method in ("self_confidence", "normalized_margin"):
+        quality = get_label_quality_scores(y, judged.probabilities, method=method)
+        issues = find_label_issues(y, judged.probabilities, n_jobs=1)
+        rankings[f"cleanlab, {method}"] = issues - quality
+    precision = {name: float(average_precision_score(wrong, values)) for name, values in rankings.items()}
+    found = {"benchmark": "labels", "dataset": dataset, "model": config.model.name, "share": share}
+    return {**found, "average_precision": precision, "seconds": seconds}
 
 
 if __name__ == "__main__":

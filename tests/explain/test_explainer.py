@@ -42,7 +42,7 @@ def test_an_explanation_adds_up_and_is_plain_data(trained: GloGNNPlusPlus) -> No
     data = make_data()
     names = Names([f"u{number}" for number in range(60)], ["red", "green", "blue"])
     columns = [f"column {number}" for number in range(7)]
-    [found] = glognn.explain(trained, data, 4, top=5, names=names, features=columns)
+    [found] = glognn.explain(trained, data, 4, top=5, by="contribution", names=names, features=columns)
     assert found.method == "coefficients"
     assert found.prediction == int(predict(trained, data)[4].argmax())
     assert len(found.supporters) == len(found.opponents) == 5
@@ -99,7 +99,7 @@ def test_models_without_coefficients_are_explained_by_gradients() -> None:
         assert found.method == "gradients"
         assert found.coefficients is None
         assert np.abs(found.gap).max() < 0.05 * np.abs(found.scores - found.own["without any features"]).max()
-        with pytest.raises(InputError, match="A model explained by gradients has no coefficients: use 'contribution'"):
+        with pytest.raises(InputError, match="explained by gradients has no coefficients: use 'contribution'"):
             explain(model, data, 4, by="coefficient")
 
 

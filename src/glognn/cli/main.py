@@ -13,7 +13,21 @@ from typing import Annotated, Any
 import typer
 
 import glognn
-from glognn.cli import bench, datasets, evaluate, leaderboard, models, predict, reproduce, runs, train, tune, verify
+from glognn.cli import (
+    audit,
+    bench,
+    datasets,
+    evaluate,
+    explain,
+    leaderboard,
+    models,
+    predict,
+    reproduce,
+    runs,
+    train,
+    tune,
+    verify,
+)
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
@@ -34,6 +48,8 @@ _COMMANDS = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
+    "explain": explain,
+    "audit": audit,
     "leaderboard": leaderboard,
     "reproduce": reproduce,
     "tune": tune,

@@ -97,6 +97,11 @@ class GlobalContributions:
         self.scale = torch.ones_like(self.embeddings[0][0]) if layer.scale is None else layer.scale.detach().double()
         self._coefficients: dict[int, Coefficients] = {}
 
+    @cached_property
+    def seen(self) -> Tensor:
+        """What the last layer's coefficients are multiplied with, n x c: tau (1-g) H S."""
+        return self._tau * (1 - self._gamma) * (self.scale * self.embeddings[-2])
+
     @property
     def num_layers(self) -> int:
         return len(self.embeddings) - 1
@@ -125,7 +130,7 @@ class GlobalContributions:
     def _through_last(self, node: int) -> Contributions:
         H, H0 = self.embeddings[-2], self.embeddings[0]
         row = self.layer(self.num_layers).combined(self.unit(node))[0]
-        by_node = (self._tau * (1 - self._gamma)) * row.unsqueeze(1) * (self.scale * H)
+        by_node = row.unsqueeze(1) * self.seen
         own = {"initial embedding": self._tau * self._gamma * H0[node]}
         if self._tau != 1:
             own["input of the last layer"] = (1 - self._tau) * H[node]
@@ -159,10 +164,7 @@ class GlobalContributions:
         columns of the embedding; the second follows edges. With the own rows they, too, add up to the scores.
         """
         self._check(node)
-        H = self.embeddings[-2]
-        factors = self.layer(self.num_layers)
-        unit = self.unit(node)
-        seen = self._tau * (1 - self._gamma) * (self.scale * H)
+        factors, unit, seen = self.layer(self.num_layers), self.unit(node), self.seen
         similar = factors.similar(unit, factors.reached(unit))[0]
         by_column = similar.unsqueeze(1) * (factors.V.T @ seen)
         found = [

@@ -91,11 +91,13 @@ class NodeExplainer:
         *,
         top: int = TOP,
         through: str = "last",
-        by: str = "contribution",
+        by: str | None = None,
         changes: Sequence[str] = (),
         inputs: bool = True,
     ) -> Explanation:
         """Why a node is predicted to be of its class; see :func:`explain`."""
+        if by is None:
+            by = "coefficient" if any(each.source.has_coefficients for each in self.members) else "contribution"
         _check(through, by, top, changes)
         if not 0 <= node < self.graph.num_nodes:
             raise InputError(f"nodes must be in the range [0, {self.graph.num_nodes - 1}]. Got {node} instead.")
@@ -216,7 +218,7 @@ def explain(
     *,
     top: int = TOP,
     through: str = "last",
-    by: str = "contribution",
+    by: str | None = None,
     changes: Sequence[str] = (),
     config: GraphConfig | None = None,
     names: Names | None = None,
@@ -237,8 +239,8 @@ def explain(
         top: How many supporters, and how many opponents, are listed.
         through: Of a model with coefficients: the ``"last"`` layer, or ``"all"`` (see
             :mod:`glognn.explain.contributions`).
-        by: What nodes are listed by: their ``"contribution"`` to the predicted class over the runner-up, or the signed
-            ``"coefficient"``.
+        by: What nodes are listed by: their signed ``"coefficient"``, the default where there is one, or their
+            ``"contribution"`` to the predicted class over the runner-up.
         changes: What would change the prediction: ``"nodes"``, ``"edges"`` or both; the model is run many times.
         config: How the graph was prepared for training; the model's wish when omitted.
         names: What nodes and classes are called.

@@ -85,8 +85,13 @@ class Source:
         self._names = list(features or [f"feature {number}" for number in range(graph.num_features)])
 
     @property
+    def has_coefficients(self) -> bool:
+        """Whether the model has Z*."""
+        return isinstance(self.model, GloGNN) and self.model.config.num_layers > 0
+
+    @property
     def method(self) -> str:
-        if isinstance(self.model, GloGNN) and self.model.config.num_layers:
+        if self.has_coefficients:
             return COEFFICIENTS
         return PATHS if isinstance(self.model, Trees) else GRADIENTS
 

@@ -95,6 +95,14 @@ class Coefficients:
         """What is multiplied with V^T, (m, c): how much of each column of the embedding speaks for ``rows``."""
         return (rows @ self.left - self.fit * (reached @ self.V)) @ self.inverse
 
+    def applied(self, dense: Tensor) -> Tensor:
+        """Z* dense, (n, m) from (n, m), in O(m (n c + K nnz))."""
+        small = self.inverse @ (self.V.T @ dense)
+        if self.hops is None:
+            return self.left @ small
+        reached: Tensor = self.hops(self.operators, dense - self.fit * (self.V @ small))
+        return self.left @ small + self.weight * reached
+
     def combined(self, rows: Tensor) -> Tensor:
         """Linear combinations of rows of Z*, (m, n) from (m, n), in O(m (n c + K nnz))."""
         reached = self.reached(rows)
