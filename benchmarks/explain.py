@@ -25,7 +25,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from glognn.experiments.config import resolve
 from glognn.experiments.run import build_model, load_graph
 from glognn.explain.contributions import GlobalContributions
 from glognn.explain.gradients import IntegratedGradients, OnGraph
-from glognn.explain.label_errors import judge_labels, suspicion
+from glognn.explain.label_errors import choose_rule, judge_labels
 from glognn.explain.removal import without_nodes
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
@@ -65,6 +65,7 @@ def main() -> None:
     labels.add_argument("--data-mirror", type=Path, help="folder with the published files; default: download them")
     labels.add_argument("--datasets", nargs="+", default=["cora", "chameleon", "pubmed"])
     labels.add_argument("--share", type=float, default=0.05)
+    labels.add_argument("--seed", type=int, default=0, help="of the labels that are replaced")
     labels.add_argument("--cleanlab", type=Path, help="folder that cleanlab is installed in")
     labels.add_argument("--out", type=Path)
     cost = commands.add_parser("cost")
@@ -78,7 +79,9 @@ def main() -> None:
             record(faithfulness(dataset, options.nodes, options.data_mirror), options.out)
     elif options.command == "labels":
         for dataset in options.datasets:
-            record(label_errors(dataset, options.share, options.data_mirror, options.cleanlab), options.out)
+            record(
+                label_errors(dataset, options.share, options.seed, options.data_mirror, options.cleanlab), options.out
+            )
 
 
 def record(found: dict[str, Any], out: Path | None) -> None:
@@ -173,7 +176,7 @@ def area(model: GloGNN, graph: Graph, node: int, column: int, ranks: Ranks) -> f
     return float(np.mean(found))
 
 
-def label_errors(dataset: str, share: float, mirror: Path | None, cleanlab: Path | None) -> dict[str, Any]:
+def label_errors(dataset: str, share: float, seed: int, mirror: Path | None, cleanlab: Path | None) -> dict[str, Any]:
     """Average precision of rankings of labels, some of which were replaced."""
     from sklearn.metrics import average_precision_score
 
@@ -184,7 +187,7 @@ def label_errors(dataset: str, share: float, mirror: Path | None, cleanlab: Path
 
     [config] = resolve(["glognn++"], f"published:{dataset}", {"device": "cpu", "threads": 1}, None, None)
     graph = load_graph(config, mirror).graph
-    generator = np.random.default_rng(0)
+    generator = np.random.default_rng(seed)
     truth = graph.y.numpy()
     wrong = np.zeros(graph.num_nodes, dtype=bool)
     wrong[generator.choice(graph.num_nodes, round(share * graph.num_nodes), replace=False)] = True
@@ -192,7 +195,8 @@ def label_errors(dataset: str, share: float, mirror: Path | None, cleanlab: Path
     graph = replace(graph, y=torch.from_numpy(y))
     started = time.perf_counter()
     judged = judge_labels(graph, config.model, config.training)
-    ours = suspicion(judged, y)
+    rule = choose_rule(judged, y)
+    ours = rule.suspicion(rule.likely(judged), y)
     seconds = time.perf_counter() - started
     masks = random_splits(graph.y, 1, fractions=(0.8, 0.1, 0.1))
     fitted = graph.with_masks({**masks, "train": masks["train"] | masks["test"], "test": masks["test"] & False})
@@ -200,7 +204,6 @@ def label_errors(dataset: str, share: float, mirror: Path | None, cleanlab: Path
     train(model, fitted, split=0, config=config.training)
     rankings = {
         "audit": ours,
-        "audit, probabilities alone": suspicion(replace(judged, votes=None), y),
         "loss": -np.log(predict(model, fitted).double().numpy()[np.arange(len(y)), y] + 1e-300),
     }
     for method in ("self_confidence", "normalized_margin"):
@@ -208,8 +211,8 @@ def label_errors(dataset: str, share: float, mirror: Path | None, cleanlab: Path
         issues = find_label_issues(y, judged.probabilities, n_jobs=1)
         rankings[f"cleanlab, {method}"] = issues - quality
     precision = {name: float(average_precision_score(wrong, values)) for name, values in rankings.items()}
-    found = {"benchmark": "labels", "dataset": dataset, "model": config.model.name, "share": share}
-    return {**found, "average_precision": precision, "seconds": seconds}
+    found = {"benchmark": "labels", "dataset": dataset, "model": config.model.name, "share": share, "seed": seed}
+    return {**found, "rule": asdict(rule), "average_precision": precision, "seconds": seconds}
 
 
 if __name__ == "__main__":

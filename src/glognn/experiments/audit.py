@@ -15,7 +15,7 @@ from glognn.experiments.saved_ensemble import SavedEnsemble
 from glognn.explain.drift import find_drift
 from glognn.explain.duplicates import find_duplicates
 from glognn.explain.explanation import Names
-from glognn.explain.label_errors import FOLDS, find_suspects, judge_labels
+from glognn.explain.label_errors import FOLDS, choose_rule, find_suspects, judge_labels
 from glognn.graph.graph import Graph
 from glognn.training.devices import DTYPES
 
@@ -68,10 +68,12 @@ def _heaviest(saved: SavedEnsemble) -> SavedModel:
 def _labels(model: SavedModel, graph: Graph, names: Names, folds: int) -> dict[str, Any]:
     dtype = DTYPES[model.config.training.dtype]
     judged = judge_labels(graph.to(dtype=dtype), model.config.model, model.config.training, folds)
-    suspects = find_suspects(graph, judged)
+    rule = choose_rule(judged, graph.y.cpu().numpy(), seed=model.config.training.seed)
+    suspects = find_suspects(graph, judged, rule)
     classes = [names.class_(number) for number in range(graph.num_classes)]
     return {
         "folds": judged.folds,
+        "rule": asdict(rule),
         "labelled": int((graph.y >= 0).sum()),
         "suspects": [
             {

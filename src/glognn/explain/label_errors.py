@@ -4,6 +4,10 @@ The labelled nodes are put into folds; for each fold a model of the same setting
 every label is judged by a model that never saw it. Judged is by two things: the probability that this model gives the
 label, and, where the model has coefficients Z*, the labels of the nodes it is made of, each counted with its
 coefficient: a label that speaks against all of a node's supporters is suspicious even where the model is unsure.
+
+How the two are joined, and whether a label counts as suspicious because it is unlikely or because another one is much
+likelier, is decided on the graph itself: some labels are replaced, as a test, and the rule that finds them best is
+taken. That needs no further training, for the models never saw the labels that they judge.
 """
 
 from __future__ import annotations
@@ -29,7 +33,12 @@ from glognn.training.driver import train_batch
 from glognn.training.predict import predict
 
 Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
 FOLDS = 5
+VOTES = (0.0, 0.05, 0.1, 0.2)
+"""Weights of votes that are tried."""
+TESTS, REPLACED = 8, 0.05
+"""How often labels are replaced to choose a rule, and which share of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,29 +103,60 @@ def label_votes(found: GlobalContributions, known: Tensor) -> Floats:
     return (votes / torch.where(sizes > 0, sizes, 1.0)).cpu().numpy()
 
 
-def suspicion(judged: Judged, y: npt.NDArray[np.int64]) -> Floats:
-    """How suspicious each label is, from 0 to 1; nan without one.
+@dataclass(frozen=True)
+class Rule:
+    """How labels are ranked.
 
-    The probability that the label is another class, less what the label has over the class that is thought more likely:
-    the mean of 1 - p(label) and of how much the likeliest other class exceeds it, in probability and in votes.
+    Attributes:
+        votes: Weight of the votes, beside that of the probabilities; they sum to 1.
+        against: ``nothing``: the less likely the label, the more suspicious; ``likeliest``: the more the likeliest
+            other class exceeds it.
+        precision: Average precision with which it finds labels that were replaced as a test.
     """
-    rows = np.flatnonzero(y >= 0)
-    score = np.full(len(y), np.nan)
-    parts = [_excess(judged.probabilities[rows], y[rows])]
-    if judged.votes is not None:
-        votes = np.exp(2 * judged.votes[rows])
-        parts.append(_excess(votes / votes.sum(axis=1, keepdims=True), y[rows]))
-    score[rows] = np.average(parts, axis=0, weights=[0.8, 0.2][: len(parts)])
-    return score
+
+    votes: float
+    against: str
+    precision: float = 0.0
+
+    def likely(self, judged: Judged) -> Floats:
+        """How likely each class is thought to be, n x c."""
+        if judged.votes is None or not self.votes:
+            return judged.probabilities
+        powers = np.exp(2 * judged.votes)
+        return (1 - self.votes) * judged.probabilities + self.votes * powers / powers.sum(axis=1, keepdims=True)
+
+    def suspicion(self, likely: Floats, y: Labels) -> Floats:
+        """From 0 to 1; nan for a node without a label, or with one that nobody judged."""
+        places = np.arange(len(y))
+        own: Floats = np.where(y >= 0, likely[places, y], np.nan)
+        if self.against == "nothing":
+            return 1 - own
+        others = likely.copy()
+        others[places, y] = -np.inf
+        found: Floats = (1 + others.max(axis=1) - own) / 2
+        return found
 
 
-def _excess(probabilities: Floats, y: npt.NDArray[np.int64]) -> Floats:
-    """(1 + p(likeliest other class) - p(label)) / 2."""
-    places = np.arange(len(y))
-    others = probabilities.copy()
-    others[places, y] = -np.inf
-    found: Floats = (1 + others.max(axis=1) - probabilities[places, y]) / 2
-    return found
+def choose_rule(judged: Judged, y: Labels, *, seed: int = 0) -> Rule:
+    """The rule that best finds labels which are replaced as a test, by another class drawn alike."""
+    from sklearn.metrics import average_precision_score
+
+    rows = np.flatnonzero((y >= 0) & np.isfinite(judged.probabilities).all(axis=1))
+    seen = Judged(judged.probabilities[rows], None if judged.votes is None else judged.votes[rows], judged.folds)
+    classes = judged.probabilities.shape[1]
+    weights = VOTES if judged.votes is not None else (0.0,)
+    rules = [Rule(weight, against) for weight in weights for against in ("nothing", "likeliest")]
+    likely = {rule: rule.likely(seen) for rule in rules}
+    totals = dict.fromkeys(rules, 0.0)
+    generator = np.random.default_rng(seed)
+    for _ in range(TESTS):
+        wrong = np.zeros(len(rows), dtype=bool)
+        wrong[generator.choice(len(rows), max(1, round(REPLACED * len(rows))), replace=False)] = True
+        tried = np.where(wrong, (y[rows] + generator.integers(1, classes, len(rows))) % classes, y[rows])
+        for rule in rules:
+            totals[rule] += average_precision_score(wrong, rule.suspicion(likely[rule], tried)) / TESTS
+    best = max(rules, key=totals.__getitem__)
+    return replace(best, precision=float(totals[best]))
 
 
 @dataclass(frozen=True)
@@ -158,21 +198,20 @@ class Suspect:
         return told
 
 
-def find_suspects(graph: Graph, judged: Judged, threshold: float = 0.5) -> list[Suspect]:
+def find_suspects(graph: Graph, judged: Judged, rule: Rule) -> list[Suspect]:
     """Labels that another class is thought likelier than, the most suspicious first."""
     y = graph.y.cpu().numpy()
-    score = suspicion(judged, y)
-    matrix = graph.adjacency.matrix.to_scipy()
-    links = matrix if graph.adjacency.matrix.is_symmetric else matrix.maximum(matrix.T.tocsr())
-    links = links.tocsr()
+    likely = rule.likely(judged)
+    score = rule.suspicion(likely, y)
+    matrix = graph.adjacency.matrix
+    links = matrix.to_scipy()
+    if not matrix.is_symmetric:
+        links = (links + links.T).tocsr()
+    judged_rows = np.flatnonzero(np.isfinite(score))
+    doubted = judged_rows[likely[judged_rows].argmax(axis=1) != y[judged_rows]]
     found = []
-    for node in np.argsort(-np.nan_to_num(score, nan=-1.0), kind="stable").tolist():
-        if not score[node] > threshold:
-            break
-        row = judged.probabilities[node].copy()
-        label = int(y[node])
-        row[label] = -np.inf
-        suggestion = int(row.argmax())
+    for node in doubted[np.argsort(-score[doubted], kind="stable")].tolist():
+        label, suggestion = int(y[node]), int(likely[node].argmax())
         near = links.indices[links.indptr[node] : links.indptr[node + 1]]
         near = y[near[near != node]]
         votes = None if judged.votes is None else float(judged.votes[node, suggestion] - judged.votes[node, label])
