@@ -26,7 +26,7 @@ from glognn.experiments.config import RunConfig, resolve
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.run import build_model
 from glognn.graph.graph import Graph
-from glognn.metrics import accuracy
+from glognn.metrics import Scoring
 from glognn.training.driver import train
 from glognn.training.new_nodes import predict_new_nodes
 from glognn.training.predict import predict
@@ -70,9 +70,9 @@ def repeat(data: Data, config: RunConfig, number: int) -> dict[str, float]:
         model = build_model(config, graph)
         train(model, graph, config=config.training)
         if part is whole:
-            scores.append(accuracy(predict(model, graph)[held], data.y[held]))
+            scores.append(Scoring("accuracy")(predict(model, graph)[held], data.y[held]))
         else:
-            scores.append(accuracy(predict_new_nodes(model, part, new, config.graph), data.y[held]))
+            scores.append(Scoring("accuracy")(predict_new_nodes(model, part, new, config.graph), data.y[held]))
     return {"repeat": number, "held_out": int(held.sum()), "present": 100 * scores[0], "new": 100 * scores[1]}
 
 

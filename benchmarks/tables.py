@@ -47,7 +47,9 @@ def read(folder: Path, reader: str) -> dict[str, float]:
     import pandas as pd
     from pyarrow import compute, csv
 
-    from glognn.data.tables import read_edges, read_table, unique_ids
+    from glognn.data.edge_tables import read_edges
+    from glognn.data.ids import unique_ids
+    from glognn.data.tables import read_table
 
     path = folder / "edges.csv"
     ids: Any = None if reader == "pandas" else unique_ids(read_table(folder / "nodes.parquet")["id"], "the node table")

@@ -119,6 +119,8 @@ with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
     from glognn.models.configs import MODELS
     for config in MODELS.values():
         config.model_class()
+    with contextlib.suppress(ImportError):
+        import glognn.serve.server
 warnings.filterwarnings("ignore", ".*fork")
 
 def become(call):
@@ -210,6 +212,10 @@ class Program:
         if self._code is None:
             self._code = self._process.poll() if self._process else _ask({"pid": self.pid})
         return self._code
+
+    def output(self) -> str:
+        """What it has written so far to its standard output."""
+        return self._out.read_text(encoding="utf-8")
 
     def send(self, number: int) -> None:
         if self.poll() is None:

@@ -19,6 +19,7 @@ SOURCE = Path(glognn.__file__).parent
 FLOORS = [
     {"errors", "records", "settings", "storage", "native"},
     {"graph"},
+    {"distributed"},
     {"data"},
     {"ops"},
     {"nn"},
@@ -30,6 +31,7 @@ FLOORS = [
     {"bench"},
     {"report"},
     {"estimator"},
+    {"serve"},
     {"cli", "__main__"},
 ]
 
@@ -80,6 +82,7 @@ def test_help_and_settings_load_no_torch() -> None:
         ["--help"],
         ["train", "--help"],
         ["bench", "--help"],
+        ["serve", "--help"],
         ["models"],
         ["models", "glognn++"],
         ["datasets"],
@@ -98,7 +101,8 @@ def test_libraries_absent_from_some_machines_load_only_when_needed() -> None:
 
 def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = {re.split(r"[<>=~!\[ ]", each)[0].replace("-", "_").lower() for each in project["dependencies"]}
+    needed = [*project["dependencies"], *project["optional-dependencies"]["serve"]]
+    declared = {re.split(r"[<>=~!\[ ]", each)[0].replace("-", "_").lower() for each in needed}
     declared = {"sklearn" if name == "scikit_learn" else name for name in declared}
     imported = {name for path in SOURCE.rglob("*.py") for name in imported_names(path)}
     assert {name.partition(".")[0] for name in imported} - {*sys.stdlib_module_names, "glognn"} == declared

@@ -213,8 +213,9 @@ def test_rare_classes(split_data: Data) -> None:
     settings = QUICK | {"class_weight": "balanced", "threshold": "validation", "metric": "average_precision"}
     classifier = GloGNNClassifier(**settings).fit(split_data.x.numpy(), y, adjacency=split_data.edge_index)
     assert classifier.scores_["engine"] == "eager"
-    second = classifier.predict_proba()[:, 1] >= classifier.threshold_
-    assert classifier.transduction_.tolist() == classifier.classes_[second.astype(int)].tolist()
+    assert classifier.pos_label_ == "fraud"  # the rarer one, though it comes first
+    rare = classifier.predict_proba()[:, 0] >= classifier.threshold_
+    assert classifier.transduction_.tolist() == np.where(rare, "fraud", "honest").tolist()
 
 
 def test_saved_and_loaded(split_data: Data, tmp_path: Path) -> None:

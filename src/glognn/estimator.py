@@ -38,6 +38,7 @@ from glognn.experiments.saved import SavedModel, holds_ensemble, open_saved
 from glognn.experiments.saved_ensemble import SavedEnsemble, open_ensemble
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
+from glognn.metrics import decide
 from glognn.models.configs import GloGNNPlusPlusConfig, ModelConfig, find_model
 from glognn.report.card import CARD, ensemble_card, model_card
 from glognn.storage import locked, write_json, write_text
@@ -45,10 +46,13 @@ from glognn.training.config import TrainingConfig
 from glognn.training.devices import DTYPES
 from glognn.training.driver import train
 from glognn.training.new_nodes import KnownNodes
+from glognn.training.positive import positive_class
 from glognn.training.predict import predict
-from glognn.training.threshold import check_threshold, choose_threshold
+from glognn.training.threshold import calibrate_and_choose, check_threshold
 
 MODELS = ("glognn++", "glognn", "trees")
+_OR_NONE = ("class_weight", "threshold", "calibrate")
+"""Settings whose ``None`` is 'none' elsewhere."""
 FACTS = ("nodes", "edges_undirected", "isolated", "features", "class_sizes", "unlabelled", "homophily", "fingerprint")
 
 
@@ -80,7 +84,11 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Seed of initial weights, dropout and the validation nodes.
         coefficient: Of GloGNN++ alone.
         class_weight: ``None`` or ``"balanced"``.
-        threshold: ``None``, or ``"validation"`` with two classes.
+        pos_label: The class that average precision, F1, recall, a threshold and the like are about; by default the
+            rarer of two.
+        threshold: ``None``, or with two classes ``"validation"``, ``"precision=0.8"``, ``"recall=0.9"`` or
+            ``"cost=1:20"``.
+        calibrate: ``None``, ``"temperature"`` or ``"isotonic"``: correct probabilities on validation nodes.
         time_limit: Of ``"auto"``: seconds to train.
         quality: Of ``"auto"``: ``"fast"``, ``"good"`` or ``"best"``, how much of the portfolio is tried.
         folds: Of ``"auto"``: how many, where no mask says which nodes validate.
@@ -96,7 +104,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data_: The training graph, with classes numbered and the nodes that trained and validated as masks.
         scores_: The metric on training and validation nodes, and the epoch selected; ``test`` is ``None``, for ``fit``
             judges on no other nodes, unless a run with test nodes was loaded.
-        threshold_: Probability from which on the second of two classes is predicted, or ``None``.
+        pos_label_: The class that metrics of one class are of; ``None`` with more than two, unless one is named.
+        calibration_: How probabilities are corrected, or ``None``; ``describe()`` says it in words.
+        threshold_: Probability from which on this one of two classes is predicted, or ``None``.
         n_features_in_: Number of features.
         n_iter_: Epochs trained; of ``"auto"``, by the members that have a weight.
     """
@@ -126,8 +136,11 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         patience: int = TrainingConfig.patience,
         selection: str = TrainingConfig.selection,
         metric: str = TrainingConfig.metric,
+        pos_label: Any = None,
+        top_k: int = TrainingConfig.top_k,
         class_weight: str | None = None,
         threshold: str | None = None,
+        calibrate: str | None = None,
         dtype: str = TrainingConfig.dtype,
         device: str = TrainingConfig.device,
         threads: int = TrainingConfig.threads,
@@ -163,8 +176,11 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.patience = patience
         self.selection = selection
         self.metric = metric
+        self.pos_label = pos_label
+        self.top_k = top_k
         self.class_weight = class_weight
         self.threshold = threshold
+        self.calibrate = calibrate
         self.dtype = dtype
         self.device = device
         self.threads = threads
@@ -262,12 +278,22 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"The '{name}' parameter of GloGNNClassifier must be {allowed}. Got {getattr(self, name)!r} instead."
         )
 
+    def _positive_class(self) -> str:
+        """The number of the class ``pos_label`` as training is told it, empty where none is named."""
+        if self.pos_label is None:
+            return ""
+        classes = self.classes_.tolist()
+        if _plain(self.pos_label) not in classes:
+            raise self._error("pos_label", f"one of the classes {', '.join(map(repr, classes[:5]))}")
+        return str(classes.index(_plain(self.pos_label)))
+
     def _configs(self, *, has_edges: bool) -> tuple[ModelConfig, TrainingConfig, GraphConfig]:
         if self.model not in MODELS:
             raise self._error("model", f"one of {', '.join(map(repr, (*MODELS, MODEL_NAME)))}")
         given = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-        given |= {name: given[name] or "none" for name in ("class_weight", "threshold")}
+        given |= {name: given[name] or "none" for name in _OR_NONE}
         given["seed"] = int(_seed(self.random_state))
+        given["positive_class"] = self._positive_class()
         if not has_edges:
             given["alpha"] = 0.0
 
@@ -292,8 +318,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             val = validation_part(codes, nodes, fraction, training.seed)
             nodes = np.setdiff1d(nodes, val)
         used = Data(x=data.x, edge_index=edges, num_nodes=data.num_nodes)
-        if getattr(data, "edge_weight", None) is not None:
-            used.edge_weight = data.edge_weight
+        for name in ("edge_weight", "encoded"):
+            if getattr(data, name, None) is not None:
+                used[name] = data[name]
         sets = {"train": nodes, "val": val, "test": np.empty(0, dtype=np.int64)}
         for name, members in sets.items():
             used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)
@@ -316,7 +343,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "epoch": selected.epoch,
             "engine": result.engine,
         }
-        self.threshold_ = choose_threshold(model, graph, 0, training)
+        self.pos_label_ = self._label(positive_class(graph, training))
+        self.calibration_, self.threshold_ = calibrate_and_choose(model, graph, 0, training)
         self._seed_used, self._has_graph = training.seed, has_graph
         self.n_features_in_ = graph.num_features
         self._remember(graph_config)
@@ -329,8 +357,9 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = nodes if val is None else np.concatenate([nodes, val])
         used = Data(x=data.x, edge_index=edges, num_nodes=codes.size, y=torch.full((codes.size,), -1))
         used.y[torch.from_numpy(chosen)] = torch.from_numpy(codes[chosen])
-        if getattr(data, "edge_weight", None) is not None:
-            used.edge_weight = data.edge_weight
+        for name in ("edge_weight", "encoded"):
+            if getattr(data, name, None) is not None:
+                used[name] = data[name]
         if val is not None:
             for name, members in (("train", nodes), ("val", val), ("test", nodes[:0])):
                 used[f"{name}_mask"] = torch.zeros(codes.size, dtype=torch.bool)
@@ -346,9 +375,12 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _changed(self) -> dict[str, Any]:
         """Settings of models, training and graph that are not the defaults, and the seed."""
         usual = type(self)().get_params(deep=False)
-        own = ("model", "graph", "validation_fraction", "split", "time_limit", "quality", "folds", "random_state")
+        own = {"model", "graph", "validation_fraction", "split", "time_limit", "quality", "folds", "random_state"}
+        own |= {"pos_label"}
         given = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name not in own}
         changed = {name: value for name, value in given.items() if value != usual[name]}
+        if named := self._positive_class():
+            changed["positive_class"] = named
         return changed | {"seed": _seed(self.random_state)}
 
     def _take(self, saved: SavedEnsemble) -> Self:
@@ -362,6 +394,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = sum(model.epochs for model in members)
         self._seed_used = members[0].config.training.seed
         self.scores_, self.threshold_ = saved.scores, saved.threshold
+        self.pos_label_, self.calibration_ = self._label(saved.positive), saved.calibration
         self.leaderboard_ = standings(saved.record)
         self._probabilities = saved.probabilities(self.data_)
         self.transduction_ = self._decide(self._probabilities)
@@ -373,7 +406,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _remember(self, config: GraphConfig) -> None:
         """Keep what predictions need: the scores of known nodes, and their frozen state for new ones."""
         self._known = KnownNodes(self.model_, self.data_, config)
-        self._probabilities = _numpy(predict(self.model_, self._known.graph))
+        self._probabilities = self._calibrated(_numpy(predict(self.model_, self._known.graph)))
         self.transduction_ = self._decide(self._probabilities)
 
     def predict_proba(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
@@ -432,18 +465,25 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _new(self, new: Data) -> Array:
         if hasattr(self, "_carried"):
             return self._ensemble().new_probabilities(self.data_, new)
-        return _numpy(self._known.logits(new).softmax(dim=1))
+        return self._calibrated(_numpy(self._known.logits(new).softmax(dim=1)))
+
+    def _calibrated(self, found: Array) -> Array:
+        return found if self.calibration_ is None else self.calibration_.apply(found)
 
     def predict(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
         """The class of each node; see :meth:`predict_proba` for what to give."""
         return self._decide(self.predict_proba(X, edges=edges, edge_weight=edge_weight))
 
     def _decide(self, probabilities: Array) -> Array:
-        codes = probabilities.argmax(axis=1)
-        if self.threshold_ is not None:
-            codes = (probabilities[:, 1] >= self.threshold_).astype(np.int64)
-        found: Array = self.classes_[codes]
+        found: Array = self.classes_[decide(probabilities, self.threshold_, self._positive)]
         return found
+
+    def _label(self, number: int | None) -> Any:
+        return None if number is None else self.classes_.tolist()[number]
+
+    @property
+    def _positive(self) -> int | None:
+        return None if self.pos_label_ is None else self.classes_.tolist().index(self.pos_label_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. A ``Data`` is judged by its own labels, on its test nodes if it has a mask for them."""
@@ -492,6 +532,10 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "num_features": self.n_features_in_,
             "epochs": self.n_iter_,
             "scores": self.scores_,
+            "positive_class": None
+            if self._positive is None
+            else {"name": str(self.pos_label_), "number": self._positive},
+            "calibration": None if self.calibration_ is None else self.calibration_.as_dict(),
             "threshold": self.threshold_,
             "data": statistics,
             "versions": versions(),
@@ -566,10 +610,11 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             data[f"{name}_mask"] = graph.masks[name][:, saved.split]
         config = saved.config
         given = config.model.as_dict() | config.training.as_dict() | config.graph.as_dict()
-        given |= {name: None for name in ("class_weight", "threshold") if given[name] == "none"}
+        given |= {name: None for name in _OR_NONE if given[name] == "none"}
         given |= {"model": config.model.name, "split": saved.split, "random_state": given["seed"]}
         found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
         found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
+        found.pos_label = found._label(saved.positive) if config.training.positive_class else None
         found._has_graph = True
         return found._restore(saved, data, graph)
 
@@ -581,6 +626,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             given |= {"folds": asked.folds or FOLDS, "random_state": asked.settings.get("seed", 0), **asked.settings}
             found = cls(MODEL_NAME, **{name: value for name, value in given.items() if name in cls().get_params()})
             found.classes_, found._has_graph = saved.class_array(), True
+            found.pos_label = found._label(saved.positive) if asked.settings.get("positive_class") else None
             return found._take(saved)
         record = saved.fitted
         try:
@@ -597,6 +643,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.data_, self.model_ = data, saved.model(graph)
         self.n_features_in_, self.n_iter_ = self.model_.in_channels, saved.epochs
         self.scores_, self.threshold_ = saved.scores, saved.threshold
+        self.pos_label_, self.calibration_ = self._label(saved.positive), saved.calibration
         self._seed_used = saved.config.training.seed
         self._remember(saved.config.graph)
         return self

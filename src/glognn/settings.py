@@ -1,7 +1,7 @@
 """Settings declared once: default, help text and allowed values, from which flags, checks and docs follow.
 
 A group of settings is a frozen dataclass derived from :class:`Settings` whose fields are made by
-:func:`real`, :func:`integer`, :func:`choice`, :func:`several` or :func:`switch`::
+:func:`real`, :func:`integer`, :func:`choice`, :func:`several`, :func:`text` or :func:`switch`::
 
     class Example(Settings):
         title = "Example"
@@ -27,7 +27,10 @@ from glognn.errors import InputError
 
 @dataclass(frozen=True)
 class Rule:
-    """What one setting may be: its type, and either a range or a list of words, of which it may take ``several``."""
+    """What one setting may be: its type, and either a range or a list of words, of which it may take ``several``.
+
+    Without words, ``str`` is any text; numbers and truth values are taken as they are written.
+    """
 
     kind: type
     low: float = -math.inf
@@ -44,6 +47,8 @@ class Rule:
             return "one of " + ", ".join(repr(word) for word in self.words)
         if self.kind is bool:
             return "true or false"
+        if self.kind is str:
+            return "a text"
         article = "an integer" if self.kind is int else "a number"
         if math.isinf(self.low) and math.isinf(self.high):
             return article
@@ -73,6 +78,8 @@ class Rule:
                 raise ValueError
             return " ".join(word for word in self.words if word in given)
         if self.kind is str:
+            if not self.words and isinstance(value, str | int | float):
+                return str(value)
             if value not in self.words:
                 raise ValueError
             return value
@@ -122,6 +129,11 @@ def choice(default: str, help: str, words: Iterable[str], *, before: str | None 
 def several(default: str, help: str, words: Iterable[str], *, before: str | None = None) -> str:
     """Declare any number of words out of several, kept in the order in which they are declared."""
     return _declare(default, help, Rule(str, words=tuple(words), several=True), before)  # type: ignore[no-any-return]
+
+
+def text(default: str, help: str, *, before: str | None = None) -> str:
+    """Declare any text, as a name that only the data knows."""
+    return _declare(default, help, Rule(str), before)  # type: ignore[no-any-return]
 
 
 def switch(default: bool, help: str, *, before: bool | None = None) -> bool:

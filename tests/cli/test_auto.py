@@ -24,13 +24,14 @@ def test_tables_without_a_model_train_a_portfolio(run: Run, tmp_path: Path) -> N
     code, out, err = run("train", *TABLES, "--portfolio", "p.toml", "--folds", "3", "--out", "run")
     assert (code, err) == (0, "")
     assert "sets: 3 folds of all labels, stratified, seed 0" in out
-    assert "Linked nodes differ" in out or "tells little" in out
+    assert "whether neighbours are alike" in out or "Neighbours' classes tell little" in out
     record = read_ensemble(tmp_path / "run")
     assert record["classes"] == ["no", "yes"]
     assert "  1. of 1: mlp, validation accuracy " in out
     assert "; ensemble so far " in out
     table = out[out.index("member ") :].splitlines()
     assert {line.split()[0] for line in table[1:4]} == {"ensemble", "mlp", "gcn"}
+    assert [line.split()[0] for line in table[4:6]] == ["constant", "logistic"]
     assert out.rstrip().endswith("Run folder: run")
     card = (tmp_path / "run/README.md").read_text()
     assert "| gcn | gcn | " in card

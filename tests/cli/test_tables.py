@@ -115,14 +115,84 @@ def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path)
     assert code == 0
     for words in ("48 nodes, ids 'who'", "160 edges", "weights 'times'", "age (as asked)", "same (always the same"):
         assert words in out
-    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line[:6].strip() in ("amount", "plan")}
-    assert rows == {"amount": ["number", "2", "missing"], "plan": ["category", "3", "3", "values"]}
+    rows = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines() if line}
+    assert rows["amount"] == "number 2 mean 0, standard deviation 1, one for missing ones"
+    assert rows["plan"] == "category 3 0 or 1 for each of 3 values"
+    assert rows["vip"] == "boolean 1 0 or 1, kept as they are"
     assert "no 26 (65.0 %), yes 14 (35.0 %); 8 without a label" in out
-    assert "edge homophily" in out
+    assert "links between labelled nodes are too few to say whether neighbours are alike" in out
     assert "--tune 50" in out
+    for name in ("constant", "logistic regression"):
+        assert f"baseline: {name}  " in out
+    assert "Validation has 3 nodes of class 'yes'" in out
     kept = json.loads((tmp_path / "run/tables.json").read_text())
     assert kept["classes"] == {"names": ["no", "yes"], "kind": "text"}
     assert "who" not in (tmp_path / "run/report.json").read_text()
+
+
+def test_ids_labels_and_edges_alone_make_a_run(glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    nodes, _ = frames()
+    nodes[["who", "fraud"]].to_csv("nodes.csv", index=False)
+    code, out, _ = glognn("train", *TRAIN, "--model", "gcn", "--out", "run")
+    assert code == 0
+    assert "a node's features are its numbers of edges" in out
+    (tmp_path / "new.csv").write_text("who\nnew\n")
+    (tmp_path / "new_edges.csv").write_text(f"from,to\nnew,{nodes['who'][0]}\n")
+    new = ["--nodes", "new.csv", "--edges", "new_edges.csv", "--out", "out.csv"]
+    assert glognn("predict", "run", *new)[0] == 0
+    assert read_table(tmp_path / "out.csv")["who"].to_pylist() == ["new"]
+
+
+def test_several_edge_tables_and_weights_are_added_up_and_said(glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    ids = frames()[0]["who"]
+    calls = pd.DataFrame({"from": ids[:4], "to": ids[1:5].tolist(), "calls": [1, 2, 3, 2], "sum": 9})
+    calls.to_csv("c.csv", index=False)
+    more = ["--edges", "c.csv", "--edge-weight", "times", "--edge-weight", "calls", "--edge-weight", "sum"]
+    code, out, _ = glognn("train", *TRAIN, *more, "--out", "run")
+    assert code == 0
+    for words in ("edges.csv: 160 edges, 'from' -> 'to', weights 'times' (each divided by its mean)",
+                  "c.csv: 4 edges, 'from' -> 'to', weights 'calls' + 'sum' (each divided by its mean)",
+                  "all 164 edges are added up"):  # fmt: skip
+        assert words in out
+    weights = read_npz(tmp_path / "run/graph.npz").edge_weight.numpy()
+    np.testing.assert_allclose(weights[160:], np.array([1, 2, 3, 2]) / 2 + 1)
+    assert weights[:160].mean() == pytest.approx(1)
+    kept = KeptTables.load(tmp_path / "run")
+    assert [each.weights for each in kept.edge_columns] == [("times",), ("calls", "sum")]
+    frames()[0][:1].assign(who="x").to_csv("new.csv", index=False)
+    pd.DataFrame({"from": ["x"], "to": ids[:1], "calls": [4], "sum": [18]}).to_csv("new_edges.csv", index=False)
+    found, _, _ = kept.new_nodes(tmp_path / "new.csv", tmp_path / "new_edges.csv")
+    assert found.edge_weight.tolist() == [4.0]
+
+
+def test_a_german_table_is_read_as_it_is_meant(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, edges = frames()
+    nodes.to_csv("nodes.csv", index=False, sep=";", decimal=",")
+    edges.to_csv("edges.csv", index=False, sep=";")
+    code, out, _ = glognn("train", *TRAIN, "--out", "run")
+    assert code == 0
+    assert "nodes.csv: 48 nodes, ids 'who' (separator ';', decimal sign ',')" in out
+    first, second = read_npz(finished / "run/graph.npz"), read_npz(tmp_path / "run/graph.npz")
+    assert bool((first.x == second.x).all())
+    nodes.to_csv("nodes.csv", index=False, sep="~", decimal=",")
+    given = ["--separator", "~", "--decimal", ",", "--edges", "edges.parquet"]
+    edges.to_parquet("edges.parquet")
+    arguments = [word for word in TRAIN if word not in ("--edges", "edges.csv")]
+    assert glognn("train", *arguments, *given, "--quiet", "--out", "again")[0] == 0
+    assert bool((read_npz(tmp_path / "again/graph.npz").x == first.x).all())
+
+
+def test_categories_that_training_did_not_have_are_counted(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    nodes["who"] = "new-" + nodes["who"]
+    nodes.loc[:4, "plan"] = ["gold", "gold", "pro", "tin", "gold"]
+    nodes.head(9).drop(columns="fraud").to_csv("new.csv", index=False)
+    code, _, err = glognn("predict", str(finished / "run"), "--nodes", "new.csv", "--out", "out.csv")
+    assert code == 0
+    said = "'plan' in 4 of 9 rows ('gold', 'tin'), taken for none of the known ones."
+    assert said in " ".join(err.split())
 
 
 def test_names_that_look_like_markup_or_command_the_terminal_are_shown_as_they_are(
@@ -565,7 +635,12 @@ BAD_TRAINING: dict[str, tuple[Callable[[], object], list[str], str]] = {
     ),
     "half a gzip": (put("nodes.csv.gz", b"\x1f\x8b\x08\x00\x00\x00"), ["--nodes", "nodes.csv.gz"], "cannot be read"),
     "one node": (edit("nodes.csv", lambda f: f.iloc[:1]), ["--unknown-edges", "drop"], "at least 2 classes"),
-    "no features": (edit("nodes.csv", lambda f: f[["who", "fraud"]]), [], "must be 1.0 for a graph without features"),
+    "lists": (edit("nodes.csv", lambda f: f.assign(tags="[1, 2]")), [], "Or leave it out with --drop-columns tags"),
+    "no separator": (nothing, ["--separator", "ab"], "--separator must be one sign"),
+    "no decimal sign": (nothing, ["--decimal", ";"], "--decimal must be '.' or ','"),
+    "a wrong separator": (nothing, ["--separator", ";"], "has no column"),
+    "one sign for both": (nothing, ["--separator", ",", "--decimal", ","], "must be two signs"),
+    "no such weight in any table": (nothing, ["--edges", "edges.csv", "--edge-weight", "x"], "No table of edges has"),
     "a run is there": (lambda: (Path("run").mkdir(), Path("run/config.toml").touch()), [], "already holds a run"),
     "out is a file": (put("run", "x"), [], "cannot be written"),
     "resume and tables": (nothing, ["--resume", "run"], "Leave out --"),

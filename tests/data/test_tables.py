@@ -14,11 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
+from glognn.data import edge_tables
+from glognn.data import ids as ids_module
 from glognn.data import tables as tables_module
 from glognn.data.classes import Classes
-from glognn.data.encoding import Encoding
+from glognn.data.edge_tables import read_edges
+from glognn.data.ids import positions, unique_ids
 from glognn.data.table_graph import KeptTables, TableOptions, find_nodes, graph_from_tables, read_labels
-from glognn.data.tables import positions, read_edges, read_table, unique_ids, write_table
+from glognn.data.tables import read_table, write_table
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 
@@ -95,7 +98,7 @@ def test_two_texts_are_one_id_if_and_only_if_they_are_equal(
     classes = Classes.learn(pa.chunked_array([labels]), "here")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables_module, "_BLOCK", block)
-        patch.setattr(tables_module, "column_names", lambda path: ["a", "b"])  # whose block is smaller than a row
+        patch.setattr(edge_tables, "column_names", lambda *_: ["a", "b"])  # whose block is smaller than a row
         for suffix in (".csv", ".tsv.gz", ".parquet", ".feather"):
             nodes, edges = tmp_path / f"nodes{suffix}", tmp_path / f"edges{suffix}"
             write_table(table(a=known, b=labels), nodes)
@@ -190,30 +193,9 @@ def test_ids_chosen_to_collide_do_not_collide(kind: str) -> None:
     assert len(ids) == 500
     places = np.uint64(2**20 - 1)
     assert len(np.unique(hashes(ids) & places)) == 1
-    assert len(np.unique(hashes(tables_module._unforeseen(ids)) & places)) > 400
+    assert len(np.unique(hashes(ids_module._unforeseen(ids)) & places)) > 400
     assert positions(ids, ids).tolist() == list(range(500))
     assert unique_ids(pa.chunked_array([ids]), "here") == ids
-
-
-def test_columns_are_encoded_in_time_that_grows_with_their_number() -> None:
-    """The names of a table, a new list each time, are asked for once, not once for each column."""
-
-    class Counting:
-        def __init__(self, rows: pa.Table) -> None:
-            self.rows, self.num_rows, self.asked = rows, rows.num_rows, 0
-
-        @property
-        def column_names(self) -> list[str]:
-            self.asked += 1
-            return list(self.rows.column_names)
-
-        def __getitem__(self, name: str) -> pa.ChunkedArray:
-            return self.rows[name]
-
-    rows = Counting(table(**{f"c{number}": [number, 1, 2] for number in range(50)}))
-    encoding = Encoding.learn(rows, rows.column_names, "t")
-    assert encoding.encode(rows, "t").shape == (3, 50)
-    assert rows.asked <= 3
 
 
 def test_ids_of_the_two_tables_may_be_stored_differently(tmp_path: Path) -> None:
@@ -239,69 +221,10 @@ def test_unknown_edges_are_counted_when_dropped(tmp_path: Path) -> None:
     ids = pa.array([1, 2])
     with pytest.raises(InputError, match="2 of 4 edges to unknown ids"):
         read_edges(tmp_path / "edges.csv", ids)
-    found = read_edges(tmp_path / "edges.csv", ids, weight="w", unknown="drop")
+    found = read_edges(tmp_path / "edges.csv", ids, weight=["w"], unknown="drop")
     assert (found.index.tolist(), found.unknown) == ([[0, 1], [1, 1]], 2)
     assert found.weight is not None
     assert found.weight.tolist() == [0.5, 3.0]
-
-
-def test_columns_become_features() -> None:
-    rows = table(
-        size=[1.0, 3.0, None, 5.0],
-        there=[True, False, None, True],
-        plan=["a", "a", "b", None],
-        day=["2020-01-01", "2020-01-03", "2020-01-03", "2020-01-03"],
-        same=[1, 1, 1, 1],
-        empty=pa.nulls(4),
-    )
-    encoding = Encoding.learn(rows, rows.column_names, "t", rare=0)
-    assert dict(encoding.dropped) == {"same": "always the same value", "empty": "empty"}
-    names = [name for column in encoding.columns for name in column.features]
-    assert names == [
-        "size",
-        "size: missing",
-        "there",
-        "there: missing",
-        "plan=a",
-        "plan: other",
-        "plan: missing",
-        "day",
-    ]
-    deviation = np.std([1, 3, 5])
-    expected = np.array(
-        [
-            [-2 / deviation, 0, 1, 0, 1, 0, 0, -np.sqrt(3)],
-            [0, 0, 0, 0, 1, 0, 0, 1 / np.sqrt(3)],
-            [0, 1, 2 / 3, 1, 0, 1, 0, 1 / np.sqrt(3)],
-            [2 / deviation, 0, 1, 0, 0, 0, 1, 1 / np.sqrt(3)],
-        ]
-    )
-    assert np.allclose(encoding.encode(rows, "t"), expected, atol=1e-6)
-    again = Encoding.from_dict(encoding.as_dict())
-    assert again == encoding
-    others = table(day=["2020-01-01"], plan=["never seen"], there=["false"], size=[3], more=["x"])
-    assert np.allclose(again.encode(others, "t"), [[0, 0, 0, 0, 0, 1, 0, -np.sqrt(3)]], atol=1e-6)
-
-
-@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**-565, 2.0**565, 2.0**1000])
-def test_a_column_of_numbers_is_standardised_in_any_unit(unit: float) -> None:
-    numbers = np.random.default_rng(0).standard_normal(50)
-    learned = [Encoding.learn(table(size=numbers * factor), ["size"], "t") for factor in (1, unit)]
-    usual, scaled = (each.encode(table(size=numbers * f), "t") for each, f in zip(learned, (1, unit), strict=True))
-    assert scaled.tolist() == usual.tolist()
-    assert np.isclose(usual.std(), 1)
-    assert np.isclose(usual.mean(), 0, atol=1e-6)
-
-
-def test_numbers_whose_spread_no_float_holds_are_refused() -> None:
-    for numbers, wanted in (([1.7e308, -1.7e308], "smaller"), ([5e-324, 0.0], "larger")):
-        with pytest.raises(InputError, match=f"Column 'size' of 't' must hold {wanted} numbers"):
-            Encoding.learn(table(size=numbers), ["size"], "t")
-
-
-def test_an_unknown_category_without_rare_ones_is_nowhere() -> None:
-    encoding = Encoding.learn(table(plan=["a", "a", "b", "b"]), ["plan"], "t")
-    assert encoding.encode(table(plan=["c", "b"]), "t").tolist() == [[0, 0], [0, 1]]
 
 
 def test_numbers_may_be_categories_and_keep_their_zeros(tmp_path: Path) -> None:

@@ -18,12 +18,14 @@ from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError, TrainingError
 from glognn.experiments import members as room
 from glognn.experiments.auto import Asked, AutoResult, auto, means_auto
-from glognn.experiments.ensemble import apply, calibrated, scores
+from glognn.experiments.ensemble import apply, scores
 from glognn.experiments.integrity import check_files
 from glognn.experiments.layout import AUTO, DONE, ENSEMBLE, MEMBERS, PROBABILITIES
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
+from glognn.metrics import Scoring
+from glognn.training.calibration import calibrated
 from tests.conftest import make_data
 
 PORTFOLIO = """
@@ -152,7 +154,7 @@ def test_the_scores_are_those_of_the_files(portfolio: Path, tmp_path: Path) -> N
         heats = [of_split["temperatures"].get(name, 1.0) for name in NAMES]
         alone = np.stack([calibrated(each, heat) for each, heat in zip(said[:, nodes], heats, strict=True)])
         together = apply(weights, alone, of_split["temperature"])
-        assert scores(together[np.newaxis], data.y.numpy()[nodes], "accuracy")[0] == of_split["val"]
+        assert scores(together[np.newaxis], data.y.numpy()[nodes], Scoring("accuracy"))[0] == of_split["val"]
         for name, found in zip(NAMES, said, strict=True):
             place = folder / MEMBERS / name / f"split-{split}"
             assert (found[nodes].argmax(1) == data.y.numpy()[nodes]).mean() == pytest.approx(
@@ -253,6 +255,23 @@ def test_a_time_limit_stops_the_member_under_way_and_starts_no_other(portfolio: 
     again = auto(resume=tmp_path / "run", time_limit=1000)
     assert [each["state"] for each in again.record["members"]] == ["done"] * 3
     assert again.record["ended"] == "all members are done"
+
+
+def test_a_member_far_behind_the_best_is_stopped_soon_and_one_near_it_is_not(tmp_path: Path) -> None:
+    """Each with a learning rate of its own: with the smallest nothing is learnt, and nothing is waited for."""
+    rates = {"good": 0.05, "near": 0.04, "lost": 1e-9}
+    (tmp_path / "rates.toml").write_text(
+        "".join(f'[[member]]\nname = "{name}"\nmodel = "mlp"\nlearning_rate = {rate}\n' for name, rate in rates.items())
+    )
+    data = unsplit()
+    data.x = torch.nn.functional.one_hot(data.y, 3).float()
+    options: dict[str, Any] = QUICK | {"epochs": 60, "patience": 40, "hidden_channels": 8}
+    record = auto(data, portfolio=tmp_path / "rates.toml", folds=2, out=tmp_path / "run", **options).record
+    stopped = {each["name"]: each["stopped_by"] for each in record["members"]}
+    assert stopped["lost"] == ["far behind"]
+    assert "far behind" not in stopped["good"] + stopped["near"]
+    assert read_report(tmp_path / "run" / MEMBERS / "lost/split-0")["scores"]["last"]["epoch"] < 30
+    assert record["members"][2]["weight"] == 0
 
 
 def test_a_member_has_at_most_twice_its_share_of_the_time_left_and_the_first_less(

@@ -44,8 +44,11 @@ class Listener(Progress):
     def on_begin(self, work: Work) -> None:
         self.told.append(("begin", work.unit, work.total, work.done, work.workers, work.folder))
 
-    def on_graph(self, loaded: Any, advice: Sequence[str]) -> None:
-        self.told.append(("graph", loaded.facts["num_nodes"], list(advice)))
+    def on_graph(self, loaded: Any) -> None:
+        self.told.append(("graph", loaded.facts["num_nodes"]))
+
+    def on_description(self, text: str, advice: Sequence[str] = ()) -> None:
+        self.told.append(("description", text, list(advice)))
 
     def on_tables(self, tables: Any, options: Any) -> None:
         self.told.append(("tables", tables.id_column))
@@ -102,7 +105,7 @@ def test_models_are_trained_and_gone_on_with(tmp_path: Path) -> None:
     assert done.folder == tmp_path / "run"
     assert done.runs == [tmp_path / "run/mlp", tmp_path / "run/glognn"]
     assert [report["splits"] for report in done.reports] == [[0, 1], [0, 1]]
-    assert listener.kinds() == ["graph", "begin", "epoch", "split"]
+    assert listener.kinds() == ["graph", "description", "begin", "epoch", "split"]
     assert ("begin", "splits", 4, 0, 1, tmp_path / "run") in listener.told
     assert [each[1:] for each in listener.told if each[0] == "split"] == [
         (model, split) for model in ("mlp", "glognn") for split in (0, 1)
@@ -123,11 +126,12 @@ def test_tables_are_searched_and_trained(tmp_path: Path) -> None:
     done = glognn.train_models(
         model="mlp", tables=tables, tune=1, out=tmp_path / "run", progress=listener, metric="macro_f1", **QUICK
     )
-    assert listener.kinds() == ["tables", "begin", "trials", "found", "graph", "epoch", "split"]
+    assert listener.kinds() == ["tables", "begin", "trials", "found", "graph", "description", "epoch", "split"]
     assert ("begin", "trials", 1, 0, os.cpu_count(), tmp_path / "run/tune/mlp") in listener.told
-    [graph] = [each for each in listener.told if each[0] == "graph"]
-    assert any("--model glognn++" in line for line in graph[2])
-    assert not any("--tune" in line for line in graph[2])
+    [(_, text, advice)] = [each for each in listener.told if each[0] == "description"]
+    assert "too few to say whether neighbours are alike" in text
+    assert any("--model dirgnn" in line for line in advice)
+    assert not any("--tune" in line for line in advice)
     assert read_config(tmp_path / "run/config.toml").training.metric == "macro_f1"
     assert done.runs == [tmp_path / "run"]
     with pytest.raises(InputError, match="--dataset names a graph, and so do your tables"):

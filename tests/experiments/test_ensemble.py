@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from glognn.errors import InputError
-from glognn.experiments.ensemble import COLDEST, HOTTEST, apply, log_losses, scores, select, temperature
-from glognn.metrics import METRICS
+from glognn.experiments.ensemble import apply, log_losses, scores, select
+from glognn.metrics import METRICS, Scoring
+from glognn.training.calibration import COLDEST, HOTTEST, temperature
 
 
 def models(count: int, nodes: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +21,6 @@ def models(count: int, nodes: int, classes: int, seed: int = 0) -> tuple[np.ndar
     return powers / powers.sum(axis=2, keepdims=True), y
 
 
-@pytest.mark.filterwarnings("ignore:y_pred contains classes")
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("classes", [2, 4])
 def test_scores_are_those_of_the_metrics(metric: str, classes: int) -> None:
@@ -28,16 +28,16 @@ def test_scores_are_those_of_the_metrics(metric: str, classes: int) -> None:
     logits = torch.randn(3, 61, classes, dtype=torch.float64).mul(2).round()  # with ties
     found = logits.softmax(2).numpy()
     for truth in (y, y.clip(max=max(1, classes - 2))):  # with and without a class that has no node
-        wanted = [METRICS[metric](each, torch.from_numpy(truth)) for each in logits]
-        assert scores(found, truth, metric).tolist() == pytest.approx(wanted, abs=1e-12)
+        wanted = [Scoring(metric, 0)(each, torch.from_numpy(truth)) for each in logits]
+        assert scores(found, truth, Scoring(metric, 0)).tolist() == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_threshold_decides_between_two_classes() -> None:
     found = np.array([[[0.8, 0.2], [0.6, 0.4], [0.3, 0.7]]])
     y = np.array([0, 1, 1])
-    assert scores(found, y, "accuracy").tolist() == [pytest.approx(2 / 3)]
-    assert scores(found, y, "macro_f1", threshold=0.4).tolist() == [1.0]
-    assert np.isnan(scores(found[:, :0], y[:0], "roc_auc")).all()
+    assert scores(found, y, Scoring("accuracy")).tolist() == [pytest.approx(2 / 3)]
+    assert scores(found, y, Scoring("macro_f1"), threshold=0.4).tolist() == [1.0]
+    assert np.isnan(scores(found[:, :0], y[:0], Scoring("roc_auc"))).all()
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -45,43 +45,44 @@ def test_a_threshold_decides_between_two_classes() -> None:
 def test_an_ensemble_is_never_worse_than_its_best_member(metric: str, classes: int) -> None:
     for seed in range(6):
         found, y = models(5, 47, classes, seed)
-        weights = select(found, y, metric)
+        scoring = Scoring(metric, 0)
+        weights = select(found, y, scoring)
         assert weights.min() >= 0
         assert weights.sum() == pytest.approx(1, abs=1e-12)
         together = np.tensordot(weights, found, axes=1)[np.newaxis]
         if metric == "accuracy":
             assert log_losses(together, y)[0] <= log_losses(found, y).min() + 1e-12
         else:
-            assert scores(together, y, metric)[0] >= scores(found, y, metric).max() - 1e-12
-        assert weights.tolist() == select(found, y, metric).tolist()
+            assert scores(together, y, scoring)[0] >= scores(found, y, scoring).max() - 1e-12
+        assert weights.tolist() == select(found, y, scoring).tolist()
 
 
 def test_one_member_has_all_the_weight() -> None:
     found, y = models(1, 20, 3)
-    assert select(found, y, "accuracy").tolist() == [1.0]
+    assert select(found, y, Scoring("accuracy")).tolist() == [1.0]
 
 
 def test_ties_go_to_the_smaller_log_loss_and_then_to_the_earlier() -> None:
     y = np.array([0, 1])
     sure, unsure = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.6, 0.4], [0.4, 0.6]])
     for metric in ("accuracy", "roc_auc"):
-        assert select(np.stack([unsure, sure]), y, metric).tolist() == [0.0, 1.0]
-        assert select(np.stack([sure, sure]), y, metric).tolist() == [1.0, 0.0]
+        assert select(np.stack([unsure, sure]), y, Scoring(metric)).tolist() == [0.0, 1.0]
+        assert select(np.stack([sure, sure]), y, Scoring(metric)).tolist() == [1.0, 0.0]
 
 
 def test_members_that_complement_each_other_share_the_weight() -> None:
     y = np.array([0, 0, 1, 1])
     first = np.array([[0.9, 0.1], [0.45, 0.55], [0.1, 0.9], [0.45, 0.55]])
     second = np.array([[0.45, 0.55], [0.9, 0.1], [0.55, 0.45], [0.1, 0.9]])
-    weights = select(np.stack([first, second]), y, "accuracy")
+    weights = select(np.stack([first, second]), y, Scoring("accuracy"))
     assert min(weights) > 0.3
-    assert scores(apply(weights, np.stack([first, second]))[np.newaxis], y, "accuracy")[0] == 1.0
+    assert scores(apply(weights, np.stack([first, second]))[np.newaxis], y, Scoring("accuracy"))[0] == 1.0
 
 
 def test_an_ensemble_of_other_nodes_is_refused() -> None:
     found, y = models(2, 10, 2)
     with pytest.raises(InputError, match=r"models x 9 nodes x classes\. Got the shape \(2, 10, 2\)"):
-        select(found, y[:9], "accuracy")
+        select(found, y[:9], Scoring("accuracy"))
 
 
 def test_the_temperature_has_the_smallest_log_loss() -> None:
@@ -115,5 +116,5 @@ def test_the_temperature_keeps_within_bounds_and_the_order_of_classes() -> None:
 def test_a_probability_of_zero_is_no_infinite_loss() -> None:
     found = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     with np.errstate(all="raise"):
-        assert select(found, np.array([1, 1]), "accuracy").tolist() == [1.0]
+        assert select(found, np.array([1, 1]), Scoring("accuracy")).tolist() == [1.0]
         assert np.isfinite(apply(np.ones(1), found, temperature(found[0], np.array([1, 1])))).all()

@@ -13,7 +13,7 @@ from torch_geometric.utils import homophily as pyg_homophily
 from glognn.graph import homophily as module
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
-from glognn.graph.homophily import Homophily, class_edges, measure_homophily
+from glognn.graph.homophily import Homophily, class_edges, measure_homophily, measure_kinship
 from tests.conftest import make_data
 
 Edges = list[tuple[int, int]]
@@ -102,3 +102,51 @@ def test_agrees_with_pytorch_geometric_and_needs_no_large_blocks(monkeypatch: py
 def test_class_edges() -> None:
     graph = prepare([(0, 1), (0, 2), (0, 3), (1, 1)], [0, 0, 1, 1])
     assert class_edges(graph.adjacency.matrix, graph.y).tolist() == [[0.5, 0.5], [1.0, 0.0]]
+
+
+def blocks(seed: int, num_nodes: int = 300, labelled: float = 1.0) -> Graph:
+    """Three classes of random edges, twice as many within a class as between two; some labels are hidden."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 3, num_nodes)
+    chance = np.where(y[:, None] == y, 8 / num_nodes, 4 / num_nodes)
+    edges = np.argwhere(np.triu(generator.random((num_nodes, num_nodes)) < chance, 1))
+    known = np.where(generator.random(num_nodes) < labelled, y, -1)
+    return Graph.from_data(Data(edge_index=torch.from_numpy(edges.T), y=torch.from_numpy(known), num_nodes=num_nodes))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_kinship_is_the_measures_of_edges_between_labelled_nodes(directed: bool) -> None:
+    graph = Graph.from_data(make_data(), GraphConfig(directed=directed))
+    y = torch.where(torch.arange(60) % 3 == 0, -1, graph.y)
+    found, plain = measure_kinship(graph.adjacency.matrix, y), measure_homophily(graph.adjacency.matrix, y)
+    rows, columns = (each[each != -1] for each in graph.adjacency.matrix.entries())
+    between = (y[rows] >= 0) & (y[columns] >= 0) & (rows != columns)
+    assert found.edges == int(between.sum()) / (1 if directed else 2)
+    assert found.adjusted == pytest.approx(plain.adjusted)
+    assert found.informativeness < plain.label_informativeness
+    assert found.adjusted_error > 0
+
+
+def test_the_errors_of_kinship_are_what_other_labelled_nodes_would_make_of_it() -> None:
+    found = [measure_kinship(graph.adjacency.matrix, graph.y) for graph in (blocks(seed) for seed in range(40))]
+    for name in ("adjusted", "informativeness"):
+        spread = np.std([getattr(each, name) for each in found], ddof=1)
+        assert 0.7 < np.mean([getattr(each, f"{name}_error") for each in found]) / spread < 2.0, name
+    few = blocks(0, labelled=0.2)
+    assert measure_kinship(few.adjacency.matrix, few.y).adjusted_error > 2 * found[0].adjusted_error
+
+
+def test_edges_that_ignore_classes_tell_nothing_on_average() -> None:
+    """Without what is taken off, few edges would seem to tell something."""
+    graphs = [blocks(seed, 120, 0.4) for seed in range(40)]
+    mixed = [torch.where(graph.y >= 0, graph.y.roll(1).abs() % 3, -1) for graph in graphs]
+    told = [measure_kinship(graph.adjacency.matrix, y).informativeness for graph, y in zip(graphs, mixed, strict=True)]
+    assert abs(np.mean(told)) < 2 * np.std(told) / math.sqrt(len(told)) + 0.01
+
+
+def test_kinship_without_edges_or_classes_is_undefined() -> None:
+    graph = prepare([(0, 1), (1, 2)], [0, 1, -1])
+    alone = measure_kinship(graph.adjacency.matrix, torch.tensor([0, -1, 1]))
+    assert alone.edges == 0
+    assert math.isnan(alone.adjusted)
+    assert math.isnan(measure_kinship(graph.adjacency.matrix, torch.tensor([0, 0, 0])).adjusted)

@@ -20,7 +20,7 @@ from glognn.experiments.folder import load_model
 from glognn.experiments.plan import settings_hash
 from glognn.experiments.run import load_graph, run_splits
 from glognn.graph.graph import Graph
-from glognn.metrics import METRICS, best_threshold
+from glognn.metrics import Scoring, Thresholds
 from glognn.models.glognn import GloGNNPlusPlus
 from glognn.models.mlp import MLP
 from glognn.native.library import find_library, why_not
@@ -102,7 +102,7 @@ def test_the_metric_selects(metric: str) -> None:
     curve = [row[f"val_{metric}"] for row in result.curve]
     assert result.selected.val == max(curve)
     nodes = graph.indices(0)["val"]
-    assert METRICS[metric](predict(model, graph)[nodes].log(), graph.y[nodes]) == pytest.approx(max(curve), abs=1e-6)
+    assert Scoring(metric, 1)(predict(model, graph)[nodes].log(), graph.y[nodes]) == pytest.approx(max(curve), abs=1e-6)
 
 
 def test_a_run_keeps_its_threshold(tmp_path: Path) -> None:
@@ -113,9 +113,10 @@ def test_a_run_keeps_its_threshold(tmp_path: Path) -> None:
     run_splits(tmp_path / "both", config, loaded)
     for split in (0, 1):
         folder, nodes = tmp_path / f"both/split-{split}", loaded.graph.indices(split)["val"]
-        scores = predict(load_model(folder), loaded.graph)[nodes]
+        scores = predict(load_model(folder), loaded.graph)[nodes].double().numpy()
         found = json.loads((folder / "report.json").read_text())["threshold"]
-        assert found == pytest.approx(best_threshold(scores, loaded.graph.y[nodes], "macro_f1"), abs=1e-6)
+        wanted = Thresholds.of(scores, loaded.graph.y[nodes].numpy(), 1).for_metric("macro_f1")
+        assert found == pytest.approx(wanted, abs=1e-6)
     [plain] = resolve(["mlp"], None, {"epochs": 1, "device": "cpu"}, str(tmp_path / "rare.npz"), "0")
     assert run_splits(tmp_path / "plain", plain, loaded)["threshold"] is None
 

@@ -214,7 +214,7 @@ def test_losses_and_accuracies_are_those_of_the_plain_evaluation(classes: int) -
         if len(kept) < len(members):
             members.keep(kept)
         members.step()
-        expected = Evaluation(graph, [splits[index] for index in kept], "accuracy").measure(members.logits())
+        expected = Evaluation(graph, [splits[index] for index in kept], TRAINING).measure(members.logits())
         torch.testing.assert_close(members.evaluate()[1:], expected[1:], rtol=0, atol=0)
         torch.testing.assert_close(members.evaluate()[0], expected[0], rtol=1e-6, atol=0)
 

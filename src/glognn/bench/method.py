@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glognn.graph.graph import Graph
-from glognn.metrics import accuracy
+from glognn.metrics import Scoring
 
 WARM_UP = 3
 """Epochs before each timed stretch: caches, allocator and what a method makes once are then in place."""
@@ -78,6 +78,7 @@ class EpochByEpoch(Method):
         self.optimizer.step()
         evaluated = self.evaluate()
         found = {"train_loss": float(loss.detach()), "val_loss": float(self.loss(evaluated, "val").detach())}
+        accuracy = Scoring("accuracy")
         return found | {name: accuracy(evaluated[index], self.labels[name]) for name, index in self.nodes.items()}
 
     def seconds(self, epochs: int) -> float:

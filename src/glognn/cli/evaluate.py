@@ -28,15 +28,25 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation.[/dim]")
     ] = None,
+    positive_class: Annotated[
+        str | None,
+        typer.Option(
+            "--positive-class",
+            help="The class that F1, recall, average precision and so on are of. [dim]Default: as in training.[/dim]",
+        ),
+    ] = None,
+    top_k: Annotated[
+        int, typer.Option("--top-k", min=1, help="How many nodes precision at k and recall at k look at.")
+    ] = 100,
     model: MODEL = None,
     split: SPLIT = None,
     data_mirror: MIRROR = None,
 ) -> None:
     """Measure predictions where the truth is known.
 
-    All metrics, for each class how many were found and how many predictions were right, the confusion matrix, and
-    whether probabilities mean what they say (calibration). Written are evaluation.json, confusion.png and
-    reliability.png.
+    All metrics, beside those of the baselines on the same nodes; for each class how many were found and how many
+    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Written
+    are evaluation.json, confusion.png and reliability.png.
 
     Examples:
 
@@ -51,8 +61,11 @@ def command(
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
+    from glognn.experiments.appraisal import appraise_predictions
     from glognn.experiments.saved import open_saved
+    from glognn.experiments.saved_ensemble import SavedEnsemble
     from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
+    from glognn.report.summary import beware
     from glognn.storage import write_json
 
     if labels is None and (id is not None or label is not None):
@@ -75,7 +88,10 @@ def command(
             raise InputError(f"--id and --label must be two columns of '{labels}'. Got '{columns[0]}' for both.")
         nodes, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
-    found = predictions.evaluate(nodes, y) | {"run": str(chosen.folder), "truth": truth}
+    positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
+    splits = chosen.splits if isinstance(chosen, SavedEnsemble) else [chosen.split]
+    beside = appraise_predictions(predictions, graph, splits, chosen.config.training, nodes, y, positive, top_k)
+    found = predictions.evaluate(nodes, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth} | beside
     folder = out or run / "evaluation"
     try:
         write_json(folder / "evaluation.json", found)
@@ -90,4 +106,6 @@ def command(
     console.print(score_table(found))
     console.out("")
     console.print(class_table(found))
+    if told := beware([found]):
+        console.out(f"\n{told}")
     console.out(f"\nEvaluation: {folder}")

@@ -46,6 +46,7 @@ def command(
     from glognn.experiments.leaderboard import standings
     from glognn.experiments.reports import read_ensemble
     from glognn.report.leaderboard import BEST, STAR, as_csv, leaderboard_table, plot_leaderboard
+    from glognn.report.text import score_name
 
     record = read_ensemble(folder)
     rows = standings(record)
@@ -56,7 +57,7 @@ def command(
     else:
         console = Terminal()
         console.print(leaderboard_table(rows))
-        console.out(f"\n{STAR} {BEST} on validation; {record['metric']}; splits: {record['splits_origin']}")
+        console.out(f"\n{STAR} {BEST} on validation; {score_name(record)}; splits: {record['splits_origin']}")
         console.out(f"\n{record['description']}")
     if picture is not None:
-        plot_leaderboard(rows, record["metric"], picture)
+        plot_leaderboard(rows, score_name(record), picture)

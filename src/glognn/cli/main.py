@@ -21,9 +21,12 @@ from glognn.cli import (
     explain,
     leaderboard,
     models,
+    portfolio,
     predict,
     reproduce,
     runs,
+    serve,
+    shard,
     train,
     tune,
     verify,
@@ -50,11 +53,13 @@ _COMMANDS = {
     "evaluate": evaluate,
     "explain": explain,
     "audit": audit,
+    "serve": serve,
     "leaderboard": leaderboard,
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,
     "verify": verify,
+    "shard": shard,
     "datasets": datasets,
     "models": models,
     "bench": bench,
@@ -64,6 +69,7 @@ _INTERRUPTED = 130
 
 for _name, _room in _COMMANDS.items():
     app.command(_name, help=help_text(_room.command))(_room.command)
+app.add_typer(portfolio.app, name="portfolio")
 
 
 def _show_version(wanted: bool) -> None:

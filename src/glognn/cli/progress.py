@@ -21,7 +21,8 @@ from glognn.cli.tables import describe_graph, describe_tables
 from glognn.cli.terminal import Terminal
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
-from glognn.report.summary import percent
+from glognn.report.summary import baselines_text, percent
+from glognn.report.text import score_name
 
 if TYPE_CHECKING:
     from glognn.data.table_graph import KeptTables, TableOptions
@@ -90,11 +91,9 @@ class Display(Progress):
         if not self.quiet:
             describe_tables(self.console, tables, options)
 
-    def on_graph(self, loaded: LoadedGraph, advice: Sequence[str]) -> None:
+    def on_graph(self, loaded: LoadedGraph) -> None:
         if not self.quiet:
             self._say(describe_graph(loaded.facts))
-            if advice:
-                self._say("Worth trying:\n" + "\n".join(f"  {each}" for each in advice) + "\n")
 
     def on_left_out(self, what: str, reason: str) -> None:
         self._say(f"{what} is left out: {reason}")
@@ -162,15 +161,19 @@ class Display(Progress):
         self._advance(self._done + 1)
         if not self.quiet:
             selected = report["scores"]["selected"]
+            beside = baselines_text(report.get("baselines", {}), "test")
             self._say(
-                f"  {report['config']['model']['name']}, split {report['split']}: test {report['metric']} "
+                f"  {report['config']['model']['name']}, split {report['split']}: test {score_name(report)} "
                 f"{100 * selected['test']:.2f} % (validation {100 * selected['val']:.2f} %, epoch {selected['epoch']} "
                 f"of {report['scores']['last']['epoch']}, {report['seconds']:.1f} s)"
+                + (f"; baselines: {beside}" if beside else "")
             )
 
-    def on_description(self, text: str) -> None:
+    def on_description(self, text: str, advice: Sequence[str] = ()) -> None:
         if not self.quiet:
             self._say(f"{text}\n")
+            if advice:
+                self._say("Worth trying:\n" + "\n".join(f"  {each}" for each in advice) + "\n")
 
     def on_member_end(self, name: str, record: Report) -> None:
         self._advance(self._done + 1)
@@ -182,7 +185,7 @@ class Display(Progress):
         known = [each["val"]["mean"] for each in record["members"] if each["val"] is not None]
         rank = 1 + sum(score > entry["val"]["mean"] for score in known)
         self._say(
-            f"  {rank}. of {len(known)}: {name}, validation {record['metric']} {percent(entry['val'])} %, "
+            f"  {rank}. of {len(known)}: {name}, validation {score_name(record)} {percent(entry['val'])} %, "
             f"{entry['seconds_to_fit']:.1f} s; ensemble so far {percent(record['val'])} %"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +29,10 @@ Nodes = Annotated[
     Path | None, _option("--nodes", help="Table of nodes: .csv, .tsv (also .gz), .parquet or .feather, a row for each.")
 ]
 EdgeTable = Annotated[Path | None, _option("--edges", help="Table of edges, in the same formats, a row for each.")]
+EdgeTables = Annotated[
+    list[Path] | None,
+    _option("--edges", help="Table of edges, in the same formats, a row for each; repeat it to add several up."),
+]
 UnknownEdges = Annotated[
     str | None,
     _option("--unknown-edges", help="Edges to ids that no table of nodes has: 'error' [dim](default)[/dim] or 'drop'."),
@@ -36,7 +41,7 @@ UnknownEdges = Annotated[
 
 def _flags(
     nodes: Nodes = None,
-    edges: EdgeTable = None,
+    edges: EdgeTables = None,
     id: Annotated[
         str | None,
         _option(
@@ -55,7 +60,8 @@ def _flags(
         str | None, _option("--target", help="Column of their other ends. [dim]Default: the second.[/dim]")
     ] = None,
     edge_weight: Annotated[
-        str | None, _option("--edge-weight", help="Column of edge weights. [dim]Default: none.[/dim]")
+        list[str] | None,
+        _option("--edge-weight", help="Column of edge weights; repeat it to add several up. [dim]Default: none.[/dim]"),
     ] = None,
     unknown_edges: UnknownEdges = None,
     split_column: Annotated[
@@ -78,6 +84,13 @@ def _flags(
         _option(
             "--rare-share", help="Categories in a smaller share of the rows are one, 'other'. [dim]Default: 0.01.[/dim]"
         ),
+    ] = None,
+    separator: Annotated[
+        str | None,
+        _option("--separator", help="Sign between columns of text files, or 'tab'. [dim]Default: as found.[/dim]"),
+    ] = None,
+    decimal: Annotated[
+        str | None, _option("--decimal", help="Decimal sign in text files: . or ,  [dim]Default: as found.[/dim]")
     ] = None,
 ) -> None:
     pass
@@ -118,27 +131,40 @@ def describe_tables(console: Terminal, tables: KeptTables, options: TableOptions
     from rich.table import Table
 
     read, encoding = tables.read, tables.encoding
-    ends = f"'{tables.edge_columns['source']}' -> '{tables.edge_columns['target']}'"
-    weight = f", weights '{options.edge_weight}'" if options.edge_weight else ""
-    lines = [
-        f"{options.nodes}: {read['nodes']:,} nodes, ids '{tables.id_column}'",
-        f"{options.edges}: {read['edges']:,} edges, {ends}{weight}; "
-        f"{read['unknown_edges_dropped']:,} to unknown ids dropped",
-    ]
+    lines = [f"{options.nodes}: {read['nodes']:,} nodes, ids '{tables.id_column}'{_signs(read, options.node_table)}"]
+    several = len(tables.edge_columns) > 1
+    for path, columns, count in zip(options.edge_tables, tables.edge_columns, read["edges_of"], strict=True):
+        named = " + ".join(f"'{name}'" for name in columns.weights)
+        scaled = " (each divided by its mean)" if columns.means and columns.means != (1.0,) else ""
+        weights = f", weights {named}{scaled}" if named else ""
+        lines.append(
+            f"{path}: {count:,} edges, '{columns.source}' -> '{columns.target}'{weights}{_signs(read, path)}"
+            + ("" if several else f"; {read['unknown_edges_dropped']:,} to unknown ids dropped")
+        )
+    if several:
+        lines.append(
+            f"all {read['edges']:,} edges are added up: one that is in two tables has the weight of both; "
+            f"{read['unknown_edges_dropped']:,} to unknown ids dropped"
+        )
     left_out = dict.fromkeys(read["columns_left_out"], "as asked") | dict(encoding.dropped)
     if left_out:
         lines.append("columns left out: " + ", ".join(f"{name} ({why})" for name, why in left_out.items()))
+    if encoding.reads_edges:
+        lines.append("no column to learn from: a node's features are its numbers of edges")
     console.out("\n".join(lines))
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("column", "kind", "features", "of them"):
+    for heading in ("column", "kind", "features", "what was done"):
         shown.add_column(heading)
     for column in encoding.columns[:_SHOWN]:
-        parts = [f"{len(column.values)} values"] * (column.kind == "category")
-        parts += ["other"] * column.other + ["missing"] * column.missing
-        shown.add_row(column.name, column.kind, str(len(column.features)), ", ".join(parts))
-    if more := encoding.columns[_SHOWN:]:
-        shown.add_row(f"{len(more):,} more", ", ".join(sorted({column.kind for column in more})),
-                      str(sum(len(column.features) for column in more)), "")  # fmt: skip
+        shown.add_row(column.name, column.kind, str(len(column.features)), column.done)
+    alike = Counter((column.kind, column.done) for column in encoding.columns[_SHOWN:])
+    sizes = Counter[tuple[str, str]]()
+    for column in encoding.columns[_SHOWN:]:
+        sizes[column.kind, column.done] += len(column.features)
+    for (kind, done), count in alike.most_common(_SHOWN):
+        shown.add_row(f"{count:,} more", kind, f"{sizes[kind, done]:,}", done)
+    if len(alike) > _SHOWN:
+        shown.add_row("...")
     console.print(shown)
     balance = sorted(zip(read["class_sizes"], tables.classes.names, strict=True), key=lambda each: -each[0])
     total = sum(read["class_sizes"])
@@ -150,13 +176,19 @@ def describe_tables(console: Terminal, tables: KeptTables, options: TableOptions
     )
 
 
+def _signs(read: dict[str, Any], path: object) -> str:
+    """How a text file is written, where that is not as usual."""
+    separator, decimal = read["signs"].get(str(path), (",", "."))
+    parts = [f"separator {separator!r}"] * (separator not in ",\t") + [f"decimal sign {decimal!r}"] * (decimal != ".")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
 def describe_graph(facts: dict[str, Any]) -> str:
     """What a graph is that models are about to be trained on."""
-    edges, homophily = facts["edges"], facts["edge_homophily"]
-    known = "unknown" if homophily is None else f"{homophily:.2f}"
+    edges = facts["edges"]
     return (
         f"{find_source(facts['dataset']).label}: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency "
-        f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, edge homophily {known}, "
+        f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, "
         f"{facts['num_isolated']:,} isolated nodes\n"
         f"edges: {edges['given']:,} given, {edges['duplicates_merged']:,} repeated ones merged, "
         f"{edges['reverse_added']:,} reverse ones added, {edges['self_loops_kept']:,} self-loops kept, "

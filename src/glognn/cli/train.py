@@ -9,6 +9,7 @@ import typer
 
 from glognn.cli.options import MIRROR, flag, with_settings
 from glognn.cli.tables import table_options, with_tables
+from glognn.distributed.methods import METHODS
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.auto import auto, means_auto
 from glognn.experiments.train import train_models
@@ -85,6 +86,43 @@ def command(
     portfolio: Annotated[
         Path | None, typer.Option("--portfolio", help="With auto: file of another portfolio than the package's.")
     ] = None,
+    distributed: Annotated[
+        bool,
+        typer.Option(
+            "--distributed",
+            help="Train on all processes that torchrun has started, each with its part of the graph.",
+            rich_help_panel="Several processes",
+        ),
+    ] = False,
+    partition: Annotated[
+        str | None,
+        typer.Option(
+            "--partition",
+            metavar="|".join(METHODS),
+            help="With --distributed: who owns which nodes. [dim]Default: balanced.[/dim]",
+            rich_help_panel="Several processes",
+        ),
+    ] = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            "--parts",
+            min=1,
+            help="With --distributed: parts that the graph is divided into, at least as many as processes. "
+            "[dim]Default: as many.[/dim]",
+            rich_help_panel="Several processes",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            min=1,
+            help="With --distributed: seconds after which a process that does not answer ends the job. "
+            "[dim]Default: 600.[/dim]",
+            rich_help_panel="Several processes",
+        ),
+    ] = None,
     data_mirror: MIRROR = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")] = False,
     **settings: Any,
@@ -110,6 +148,8 @@ def command(
 
       glognn train --model auto --dataset cora --time-limit 60
 
+      torchrun --nproc-per-node 2 -m glognn train --dataset twin:pokec@0.1 --distributed --out runs/pokec
+
     A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'. Where no model is
     named for them, a portfolio of models is trained on folds of all labels, within the time limit; the folder is
     usable after the first, and Ctrl-C ends with those that are finished.
@@ -117,12 +157,18 @@ def command(
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
     from glognn.report.curves import plot_curves
-    from glognn.report.summary import summary_table
+    from glognn.report.summary import beware, summary_table
 
+    ranks = {"timeout": timeout, "partition": partition, "parts": parts}
+    if not distributed:
+        for name in (name for name, value in ranks.items() if value is not None):
+            raise InputError(f"{flag(name)} is for --distributed. Leave it out, or add --distributed.")
     console = Terminal()
     flags = tables if resume is not None else {}  # refused beside it, complete or not
     only_auto = {"time_limit": time_limit, "quality": quality, "folds": folds, "portfolio": portfolio}
     chosen = {name: value for name, value in only_auto.items() if value is not None}
+    if distributed and tables and not model and config is None:
+        raise InputError("--distributed trains models that are named: add --model, such as --model glognn++.")
     if means_auto(model or (), tables=bool(tables), config=config, tune=tune, resume=resume):
         where = {"splits": splits, "out": out, "resume": resume, "data_mirror": data_mirror}
         own = table_options(tables) if tables and resume is None else None
@@ -130,22 +176,19 @@ def command(
         return
     for name in chosen:
         raise InputError(f"{flag(name)} is for --model auto. Leave it out, or name no other model.")
+    asked: dict[str, Any] = {"dataset": dataset, "model": model or (), "splits": splits, "config": config, "out": out}
+    asked |= {"resume": resume, "tune": tune, "data_mirror": data_mirror} | flags | settings
+    own = table_options(tables) if tables and resume is None else None
     with Display(console, quiet=quiet) as display:
         try:
-            done = train_models(
-                dataset,
-                model or (),
-                splits=splits,
-                config=config,
-                out=out,
-                resume=resume,
-                tune=tune,
-                tables=table_options(tables) if tables and resume is None else None,
-                data_mirror=data_mirror,
-                progress=display,
-                **flags,
-                **settings,
-            )
+            if distributed:
+                from glognn.experiments.distributed import train_on_ranks
+
+                if (trained := train_on_ranks(ranks, tables=own, progress=display, **asked)) is None:
+                    return
+                done = trained
+            else:
+                done = train_models(tables=own, progress=display, **asked)
         except (KeyboardInterrupt, OSError, MemoryExhaustedError) as error:
             if display.work is not None and display.work.unit == "splits":
                 word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
@@ -154,6 +197,8 @@ def command(
     plot_curves(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
+    if told := beware(done.reports):
+        console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
 
 
@@ -162,6 +207,8 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     from glognn.cli.progress import Display
     from glognn.report.card import CARD, ensemble_card
     from glognn.report.leaderboard import BEST, STAR, leaderboard_table, plot_leaderboard
+    from glognn.report.summary import beware
+    from glognn.report.text import score_name
     from glognn.storage import write_text
 
     with Display(console, quiet=quiet) as display:
@@ -174,8 +221,10 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     console.print()
     console.print(leaderboard_table(done.leaderboard))
     write_text(done.folder / CARD, ensemble_card(done.record))
-    plot_leaderboard(done.leaderboard, done.record["metric"], done.folder / "leaderboard.png")
-    console.out(f"\n{STAR} {BEST} on validation; {done.record['metric']}; splits: {done.record['splits_origin']}")
+    plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
+    console.out(f"\n{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
+    if told := beware([done.record]):
+        console.out(f"\n{told}")
     left = [each for each in done.record["members"] if each["state"] == "not reached"]
     if left:
         console.out(f"\n{done.record['ended'].capitalize()}. Go on with: glognn train --resume {done.folder}")

@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import IntArray, Values, distinct, is_dates, name_some, plain
+from glognn.data.arrow import IntArray, Values, is_dates, plain
+from glognn.data.ids import distinct, name_some
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, misfit
 
@@ -97,6 +98,13 @@ class Classes:
             )
         numbers: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
         return numbers
+
+    def find(self, name: str, option: str) -> int:
+        """The number of a class by its name as text."""
+        names = [str(each) for each in self.names]
+        if name not in names:
+            raise InputError(f"{option} must be {self.describe()}. Got {name!r} instead.")
+        return names.index(name)
 
     def describe(self) -> str:
         """``one of 'no', 'yes'``."""

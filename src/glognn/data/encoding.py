@@ -1,19 +1,22 @@
 """Columns of a node table as features: learned from one table, kept as JSON, applied alike to others. Imports no torch.
 
 ==========  ======================================================================================================
-number      standardised: mean 0, standard deviation 1 over the table it was learned from
+number      0 and 1 as they are; the others so that no column outweighs the rest, by :data:`SCALINGS`
 date        days since 1970 (times of day: days since midnight), then as a number
 boolean     0 or 1
 category    one column for each value; values rarer than a share of the rows, and those unknown, are 'other'
+degree      numbers of edges, for tables without any other column
 ==========  ======================================================================================================
 
-A missing number, date or boolean becomes the mean, a missing category a value of its own; where the table it was
-learned from had missing values, a further column says which. An unknown value of a category without rare ones has
-zeros everywhere: a column that was empty in training would have weights that nothing has trained.
+A missing 0 or 1 becomes the share of ones, another missing number the middle of its column, a missing category a value
+of its own; where the table it was learned from had missing values, a further column says which. An unknown value of a
+category without rare ones has zeros everywhere: a column that was empty in training would have weights that nothing has
+trained.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -21,17 +24,52 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.tables import Table, Values, is_dates, plain, positions
-from glognn.errors import InputError
+from glognn.data.arrow import Table, Values, is_dates, plain
+from glognn.data.ids import distinct, name_some, positions
+from glognn.errors import DataWarning, InputError
+from glognn.records import NUMBER, Form, misfit
 
 FloatArray = npt.NDArray[np.float64]
 RARE_SHARE = 0.01
-WANTED = {"number": "numbers", "date": "dates", "boolean": "true or false", "category": "words"}
+WANTED = {
+    "number": "numbers",
+    "date": "dates",
+    "boolean": "true or false",
+    "category": "words",
+    "degree": "numbers",
+}
 """Kinds of columns, and what they hold."""
+SCALINGS = {
+    "kept": "0 or 1, kept as they are",
+    "standard": "mean 0, standard deviation 1",
+    "log": "mostly 0: log2(1 + value / median of the others)",
+    "quantile": "long tails: ranks as normal scores",
+    "indicators": "0 or 1 for each value",
+}
+"""What is done to the values of a column, in the words of the summary and the model card."""
+OUT, IN = "edges out", "edges in"
+"""The columns of degrees."""
 _TEXT_LENGTH = 50
 _FEW = 20
 _DAY = 86_400e6
 _SMALLEST_STD = float(np.finfo(np.float64).tiny)
+_MOSTLY_ZERO = 0.8
+_TAIL, _FAR = 4.0, 20.0
+"""Distances from the median, in those between the quartiles, beyond which 1 % of the values, or one, is a long tail.
+Half a percent of normal values lie beyond 1.9 on either side, of exponential ones beyond 4.2."""
+_KNOTS = 51
+COLUMN: Form = {
+    "name": str,
+    "kind": set(WANTED),
+    "mean": NUMBER,
+    "std": NUMBER,
+    "values": [str],
+    "other": bool,
+    "missing": bool,
+}
+"""Of a column in a record of any version."""
+_ADDED: Form = {"scaling": set(SCALINGS), "unit": NUMBER, "knots": [[NUMBER]]}
+"""What the first version had not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +77,11 @@ class Column:
     """How one column is encoded.
 
     Attributes:
-        kind: ``number``, ``date``, ``boolean`` or ``category``.
-        mean, std: Of the values present; a boolean has std 1 and stays 0 or 1.
+        kind: One of :data:`WANTED`.
+        scaling: One of :data:`SCALINGS`.
+        mean, std: Of the values present, where they are standardised; the mean also of 0 and 1.
+        unit: The median of the values above 0, where the logarithm is taken.
+        knots: Values and their normal scores, between which the scores of others lie.
         values: Categories with a column each.
         other: Whether there is a column for all other categories.
         missing: Whether there is a column that says where the value is missing.
@@ -48,8 +89,11 @@ class Column:
 
     name: str
     kind: str
+    scaling: str
     mean: float = 0.0
     std: float = 1.0
+    unit: float = 1.0
+    knots: tuple[tuple[float, float], ...] = ()
     values: tuple[str, ...] = ()
     other: bool = False
     missing: bool = False
@@ -60,27 +104,51 @@ class Column:
         own = [f"{self.name}={value}" for value in self.values] if self.kind == "category" else [self.name]
         return own + [f"{self.name}: other"] * self.other + [f"{self.name}: missing"] * self.missing
 
+    @property
+    def done(self) -> str:
+        """What is done to its values, in words."""
+        parts = [SCALINGS[self.scaling]]
+        if self.kind == "category":
+            parts = [f"0 or 1 for each of {len(self.values)} values"] + ["one for all others"] * self.other
+        return ", ".join(parts + ["one for missing ones"] * self.missing)
+
+    def places(self, column: Values) -> tuple[Values, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Of a category: values as text, the place of each among the known ones or -1, and whether it is missing."""
+        import pyarrow as pa
+        from pyarrow import compute as pc
+
+        texts = _texts(column)
+        return texts, positions(texts, pa.array(self.values, pa.string())), pc.is_null(texts).to_numpy()
+
     def encode(self, column: Values, place: str) -> FloatArray:
         """Rows x features."""
         encoded = np.zeros((len(column), len(self.features)))
         if self.kind == "category":
-            import pyarrow as pa
-            from pyarrow import compute as pc
-
-            texts = _texts(column)
-            found = positions(texts, pa.array(self.values, pa.string()))
-            absent = pc.is_null(texts).to_numpy()
+            _, found, absent = self.places(column)
             encoded[np.flatnonzero(found >= 0), found[found >= 0]] = 1
             if self.other:
                 encoded[(found < 0) & ~absent, len(self.values)] = 1
         else:
             numbers = _numbers(column, self.kind, place)
             absent = np.isnan(numbers)
-            centre = 0.0 if self.kind == "boolean" else self.mean
-            encoded[:, 0] = (np.where(absent, self.mean, numbers) - centre) / self.std
+            filled = self.mean if self.scaling == "kept" else 0.0
+            encoded[:, 0] = np.where(absent, filled, self._scale(np.where(absent, 0.0, numbers)))
         if self.missing:
             encoded[absent, -1] = 1
         return encoded
+
+    def _scale(self, numbers: FloatArray) -> FloatArray:
+        if self.scaling == "standard":
+            return (numbers - self.mean) / self.std
+        if self.scaling == "log":
+            return np.sign(numbers) * np.log2(1 + np.abs(numbers) / self.unit)
+        if self.scaling == "quantile":
+            values, scores = np.array(self.knots).T
+            right = np.clip(np.searchsorted(values, numbers), 1, len(values) - 1)
+            low, high = values[right - 1], values[right]
+            share = np.clip((numbers - low) / (high - low), 0.0, 1.0)
+            return np.asarray(scores[right - 1] + share * (scores[right] - scores[right - 1]))
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -105,7 +173,7 @@ class Encoding:
         categories: Collection[str] = (),
         rare: float = RARE_SHARE,
     ) -> Self:
-        """Decide on each named column; free text, which would be noise as categories, is refused.
+        """Decide on each named column; lists, and free text, which would be noise as categories, are refused.
 
         Args:
             table: The node table.
@@ -116,44 +184,46 @@ class Encoding:
         """
         if not 0 <= rare < 1:
             raise InputError(f"--rare-share must be a number in the range [0.0, 1.0). Got {rare} instead.")
-        columns, dropped, texts = [], {}, {}
+        columns, dropped, refused = [], {}, {}
         categories = set(categories)
         for name in names:
-            values = plain(table[name])
-            kind = "category" if name in categories else _kind(values, f"column '{name}' of '{place}'")
+            given = table[name]
+            stated = name in categories or _is_dictionary(given)
+            values = plain(given)
+            kind = "category" if stated else _kind(values)
+            if kind not in WANTED:
+                refused[name] = kind
+                continue
             if values.null_count == len(values):
                 dropped[name] = "empty"
-            elif kind == "category":
-                reason = "" if name in categories else _why_text(values)
+                continue
+            if kind == "category" and not stated and (reason := _why_text(values)):
+                refused[name] = reason
+                continue
+            if kind == "category":
                 found = _learn_category(name, values, rare)
-                if reason:
-                    texts[name] = reason
-                elif isinstance(found, str):
-                    dropped[name] = found
-                else:
-                    columns.append(found)
             else:
-                numbers = _numbers(values, kind, f"column '{name}' of '{place}'")
-                present = numbers[~np.isnan(numbers)]
-                low, high = float(present.min()), float(present.max())
-                if len(present) == len(numbers) and low == high:
-                    dropped[name] = "always the same value"
-                    continue
-                mean, spread = _mean_and_spread(present)
-                if low < high and (spread < _SMALLEST_STD or np.isinf(high - low)):
-                    wanted = "larger" if spread < 1 else "smaller"
-                    raise InputError(f"Column '{name}' of '{place}' must hold {wanted} numbers. Got {high}.")
-                std = 1.0 if kind == "boolean" or not spread > 0 else spread
-                missing = len(present) < len(numbers)
-                columns.append(Column(name=name, kind=kind, mean=mean, std=std, missing=missing))
-        if texts:
-            name, reason = next(iter(texts.items()))
-            every = ",".join(texts)
-            raise InputError(
-                f"Column '{name}' of '{place}' looks like free text: {reason}. Leave it out with "
-                f"--drop-columns {every}, or take it for categories with --category-columns {name}."
-            )
+                found = _learn_numbers(name, kind, _numbers(values, kind, f"column '{name}' of '{place}'"), place)
+            if isinstance(found, str):
+                dropped[name] = found
+            else:
+                columns.append(found)
+        if refused:
+            name, reason = next(iter(refused.items()))
+            every = ",".join(refused)
+            raise InputError(f"Column '{name}' of '{place}' {reason} Or leave it out with --drop-columns {every}.")
         return cls(tuple(columns), dropped)
+
+    @classmethod
+    def of_edges(cls, degrees: Table) -> Self:
+        """For a table that has nothing but ids and labels: its nodes by their numbers of edges."""
+        found = [_learn_numbers(name, "degree", degrees[name].to_numpy().astype(np.float64), "") for name in (OUT, IN)]
+        return cls(tuple(column for column in found if isinstance(column, Column)))
+
+    @property
+    def reads_edges(self) -> bool:
+        """Whether the columns are numbers of edges, which no node table has."""
+        return any(column.kind == "degree" for column in self.columns)
 
     @property
     def num_features(self) -> int:
@@ -179,16 +249,92 @@ class Encoding:
             start = end
         return encoded
 
+    def warn_of_unknown(self, table: Table, place: str) -> None:
+        """Say how many rows of a table that came later hold categories without a feature of their own."""
+        import pyarrow as pa
+
+        told = []
+        for column in self.columns:
+            if column.kind == "category":
+                texts, found, absent = column.places(plain(table[column.name]))
+                unknown = (found < 0) & ~absent
+                if count := int(unknown.sum()):
+                    shown = name_some(distinct(texts.filter(pa.array(unknown)).combine_chunks()))
+                    as_what = "'other'" if column.other else "none of the known ones"
+                    told.append(f"'{column.name}' in {count:,} of {len(found):,} rows ({shown}), taken for {as_what}")
+        if told:
+            warnings.warn(
+                f"'{place}' has categories that training did not have, or hardly: {'; '.join(told)}.",
+                DataWarning,
+                stacklevel=3,
+            )
+
     def as_dict(self) -> dict[str, Any]:
-        return {"columns": [asdict(column) for column in self.columns], "dropped": dict(self.dropped)}
+        columns = [
+            asdict(each) | {"values": list(each.values), "knots": [list(knot) for knot in each.knots]}
+            for each in self.columns
+        ]
+        return {"columns": columns, "dropped": dict(self.dropped)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """What :meth:`as_dict` gave; a ``ValueError`` where it is something else."""
-        columns = [Column(**{**column, "values": tuple(column["values"])}) for column in content["columns"]]
-        if flat := [column.name for column in columns if not column.std > 0]:
-            raise ValueError(f"std of the column '{flat[0]}' must be above 0")
+        """What :meth:`as_dict` gave, of this version or an earlier one; a ``ValueError`` where it is something else."""
+        columns = [Column(**_completed(column)) for column in content["columns"]]
+        for column in columns:
+            if not (column.std > 0 and column.unit > 0):
+                raise ValueError(f"std and unit of the column '{column.name}' must be above 0")
+            values = [value for value, _ in column.knots]
+            if column.scaling == "quantile" and (len(values) < 2 or (np.diff(values) <= 0).any()):
+                raise ValueError(f"knots of the column '{column.name}' must be at least 2 that grow")
         return cls(tuple(columns), content["dropped"])
+
+
+def _completed(column: Mapping[str, Any]) -> dict[str, Any]:
+    """A column of a record; those of the first version had one scaling for each kind."""
+    first = {"boolean": "kept", "category": "indicators"}.get(column["kind"], "standard")
+    found = {"scaling": first, "unit": 1.0, "knots": [], **column}
+    if wrong := misfit(found, _ADDED, f"the column '{column['name']}'"):
+        raise ValueError(wrong)
+    if any(len(knot) != 2 for knot in found["knots"]):
+        raise ValueError(f"knots of the column '{column['name']}' must be pairs")
+    return {**found, "values": tuple(found["values"]), "knots": tuple((low, score) for low, score in found["knots"])}
+
+
+def _learn_numbers(name: str, kind: str, numbers: FloatArray, place: str) -> Column | str:
+    """The encoding of numbers, NaN where they are missing, or why the column is dropped."""
+    present = numbers[~np.isnan(numbers)]
+    low, high = float(present.min()), float(present.max())
+    missing = len(present) < len(numbers)
+    if low == high and not missing:
+        return "always the same value"
+    mean, spread = _mean_and_spread(present)
+    common: dict[str, Any] = {"name": name, "kind": kind, "missing": missing}
+    if kind == "boolean" or (kind == "number" and np.isin(present, (0.0, 1.0)).all()):
+        return Column(scaling="kept", mean=mean, **common)
+    if low < high and (spread < _SMALLEST_STD or np.isinf(high - low)):
+        wanted = "larger" if spread < 1 else "smaller"
+        raise InputError(f"Column '{name}' of '{place}' must hold {wanted} numbers. Got {high}.")
+    if kind == "number" and low == 0 and (present == 0).mean() >= _MOSTLY_ZERO:
+        return Column(scaling="log", unit=float(np.median(present[present > 0])), **common)
+    if low < high and _has_long_tails(present):
+        return Column(scaling="quantile", knots=_normal_scores(present), **common)
+    return Column(scaling="standard", mean=mean, std=spread if spread > 0 else 1.0, **common)
+
+
+def _has_long_tails(numbers: FloatArray) -> bool:
+    low, first, middle, third, high = np.quantile(numbers, (0.005, 0.25, 0.5, 0.75, 0.995))
+    tail, farthest = max(high - middle, middle - low), max(numbers.max() - middle, middle - numbers.min())
+    return bool(tail > _TAIL * (third - first) or farthest > _FAR * (third - first))
+
+
+def _normal_scores(numbers: FloatArray) -> tuple[tuple[float, float], ...]:
+    """Some values and what a normal variable has at their ranks; equal values have the middle one of theirs."""
+    from scipy.special import ndtri
+
+    values, counts = np.unique(numbers, return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2) / len(numbers)
+    chosen = np.unique(np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], _KNOTS)))
+    return tuple(zip(values[chosen].tolist(), ndtri(ranks[chosen]).tolist(), strict=True))
 
 
 def _mean_and_spread(numbers: FloatArray) -> tuple[float, float]:
@@ -199,7 +345,15 @@ def _mean_and_spread(numbers: FloatArray) -> tuple[float, float]:
     return float(scaled.mean() * unit), float(scaled.std() * unit)
 
 
-def _kind(column: Values, place: str) -> str:
+def _is_dictionary(column: Values) -> bool:
+    """Whether a column says of itself that it holds categories, as pandas' do."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(column.type))
+
+
+def _kind(column: Values) -> str:
+    """The kind of a column, or why it is refused."""
     import pyarrow as pa
 
     found = column.type
@@ -213,8 +367,9 @@ def _kind(column: Values, place: str) -> str:
         return "category"
     if pa.types.is_string(found):
         return "date" if is_dates(column) else "category"
-    name = place.split("'")[1]
-    raise InputError(f"{place} must hold numbers, dates, booleans or words. Got {found}: use --drop-columns {name}.")
+    if pa.types.is_nested(found):
+        return f"holds lists or nested values ({found}). {_APART}"
+    return f"must hold numbers, dates, booleans or words. Got {found} instead. Convert it first."
 
 
 def _texts(column: Values) -> Values:
@@ -242,21 +397,32 @@ def _learn_category(name: str, column: Values, rare: float) -> Column | str:
     missing, other = total < len(column), len(values) < len(counts)
     if len(values) + other + missing < 2:
         return "always the same value" if len(counts) == 1 else "all values are rare"
-    return Column(name=name, kind="category", values=values, other=other, missing=missing)
+    return Column(name=name, kind="category", scaling="indicators", values=values, other=other, missing=missing)
+
+
+_APART = "Give each element a column of its own: numbers for embeddings, true or false for words."
 
 
 def _why_text(column: Values) -> str:
-    """Why a column of words is taken for free text; empty when it is not."""
+    """Why a column of words is refused, with what to do; empty when it is not."""
     from pyarrow import compute as pc
 
     counts = _counts(column)
-    total = sum(counts.values())
+    total, example = sum(counts.values()), next(iter(counts), "")
+    if counts and all(text[0] + text[-1] in ("[]", "{}") for text in counts):
+        return f"holds lists or nested values such as {example!r:.60}. {_APART}"
     length = pc.mean(pc.utf8_length(column)).as_py() or 0
+    reason = ""
     if length > _TEXT_LENGTH:
-        return f"its values have {length:.0f} characters on average"
-    if len(counts) > max(_FEW, total / 2):
-        return f"{len(counts):,} different values in {total:,} rows, such as {next(iter(counts))!r}"
-    return ""
+        reason = f"its values have {length:.0f} characters on average"
+    elif len(counts) > max(_FEW, total / 2):
+        reason = f"{len(counts):,} different values in {total:,} rows, such as {example!r}"
+    if not reason:
+        return ""
+    return (
+        f"looks like free text: {reason}. Put numbers made of it, as embeddings are, into columns of their own, or "
+        "take it for categories with --category-columns."
+    )
 
 
 def _numbers(column: Values, kind: str, place: str) -> FloatArray:

@@ -6,6 +6,7 @@
 ``node_features``               optional, n x f
 ``feat_indptr``, ``feat_indices``, ``feat_data``, ``feat_shape``
                                 optional, instead of ``node_features``: the features in CSR form
+``features_encoded``            optional, true where they are those of a table whose columns were scaled one by one
 ``node_labels``                 n, -1 = unlabelled
 ``train_masks``, ``val_masks``, ``test_masks``
                                 optional, splits x n, boolean
@@ -26,13 +27,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from glognn.data.layout import ENCODED
 from glognn.errors import InputError, about
 from glognn.graph.sparse import SparseMatrix
 from glognn.storage import write_atomically
 
 _SPARSE_KEYS = ("feat_indptr", "feat_indices", "feat_data", "feat_shape")
 _MASK_KEYS = ("train_masks", "val_masks", "test_masks")
-_KEYS = ("edge_index", "edge_weight", "node_features", *_SPARSE_KEYS, "node_labels", *_MASK_KEYS)
+_KEYS = ("edge_index", "edge_weight", "node_features", *_SPARSE_KEYS, ENCODED, "node_labels", *_MASK_KEYS)
 _MOST_COLUMNS = 2**24
 """Of sparse features with fewer entries than that."""
 Array = np.ndarray[Any, Any]
@@ -52,6 +54,8 @@ def _data(arrays: dict[str, Array], path: Path) -> Data:
     data.y = data.y.view(-1)
     data.num_nodes = len(data.y)
     data.x = _features(arrays, path)
+    if ENCODED in arrays and bool(arrays[ENCODED].any()):
+        data.encoded = True
     if "edge_weight" in arrays:
         data.edge_weight = _tensor(arrays, "edge_weight")
     for key in _MASK_KEYS:
@@ -163,6 +167,8 @@ def write_npz(data: Data, path: str | Path) -> None:
         matrix = SparseMatrix.from_torch(data.x).to_scipy()
         values = (matrix.indptr, matrix.indices, matrix.data, np.array(matrix.shape))
         arrays |= dict(zip(_SPARSE_KEYS, values, strict=True))
+    if getattr(data, "encoded", False):
+        arrays[ENCODED] = np.array(True)
     for key in _MASK_KEYS:
         mask = getattr(data, key.removesuffix("s"), None)
         if mask is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from glognn.data.catalog import DATASETS
 from glognn.data.entry import Dataset, PublishedFile
 from glognn.data.fetch import fetch, file_sha256, forget_unverified, mirror_dir
+from glognn.data.layout import ENCODED, SHARDS
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
+from glognn.records import read_record
 from glognn.settings import suggest
 
 if TYPE_CHECKING:
@@ -36,19 +39,25 @@ class Source:
 
     Attributes:
         name: The name, or the absolute path of a graph file.
-        kind: ``published``, ``generated`` or ``file``.
+        kind: ``published``, ``generated``, ``file`` or ``shards`` (a folder that ``glognn shard`` wrote).
         entry: The catalog's entry; for a twin, that of the dataset it stands in for.
         scale: Of a twin: its number of nodes and edges as a share of the dataset's.
+        encoded: Whether it is a file with features of tables, see :mod:`glognn.data.npz`.
     """
 
     name: str
     kind: str
     entry: Dataset | None = None
     scale: float = 1.0
+    encoded: bool = False
 
     @property
     def graph(self) -> GraphConfig:
         """How the graph is prepared unless asked otherwise."""
+        if self.kind == "shards":  # they hold a prepared graph
+            return GraphConfig(directed=bool(_prepared(self.name).get("directed", False)))
+        if self.encoded:
+            return GraphConfig(feature_normalization="auto")
         return GraphConfig() if self.entry is None else self.entry.graph
 
     @property
@@ -65,7 +74,7 @@ class Source:
     @property
     def label(self) -> str:
         """A short name for titles and folders."""
-        return Path(self.name).stem if self.kind == "file" else self.name.replace(":", "-")
+        return Path(self.name).stem if self.kind in ("file", "shards") else self.name.replace(":", "-")
 
 
 def find_source(name: str) -> Source:
@@ -77,13 +86,29 @@ def find_source(name: str) -> Source:
     if name.startswith(TWIN_PREFIX):
         return _twin(name)
     path = Path(name).expanduser()
+    if (path / SHARDS).is_file():
+        return Source(str(path.resolve()), "shards")
     if path.suffix != ".npz":
         known = (*EMBEDDED, *DATASETS)
         hint = suggest(name, known) if len(suggest(name, known)) < 80 else " 'glognn datasets' lists them."
         raise InputError(f"There is no dataset '{name}', and it is no .npz graph file.{hint}")
     if not path.is_file():
         raise InputError(f"There is no graph file '{name}'.")
-    return Source(str(path.resolve()), "file")
+    return Source(str(path.resolve()), "file", encoded=_is_encoded(path))
+
+
+def _is_encoded(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{ENCODED}.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False  # its reader will say what is wrong
+
+
+def _prepared(folder: str) -> dict[str, Any]:
+    """How the graph of a folder of shards was prepared."""
+    settings: dict[str, Any] = read_record(Path(folder) / SHARDS, {"graph": dict})["graph"]
+    return settings
 
 
 def _twin(name: str) -> Source:
@@ -158,6 +183,11 @@ def load_dataset(
 
 def load_source(source: Source, *, mirror: str | Path | None = None) -> Loaded:
     """Load what :func:`find_source` found; nodes without a label stay in the masks."""
+    if source.kind == "shards":
+        from glognn.distributed.shards import Shards
+
+        data = Shards.open(Path(source.name)).data()
+        return Loaded(data, source, "given with the graph" if "train_mask" in data else "", {})
     if source.kind == "file":
         from glognn.data.npz import read_npz
 

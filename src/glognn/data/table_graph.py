@@ -7,37 +7,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glognn.data.arrow import IntArray, Table, Values, plain
 from glognn.data.classes import KINDS, Classes
-from glognn.data.encoding import RARE_SHARE, WANTED, Encoding
+from glognn.data.dialect import Dialect
+from glognn.data.edge_tables import EdgeColumns, Edges, read_relations
+from glognn.data.encoding import COLUMN, IN, OUT, RARE_SHARE, Encoding
 from glognn.data.fetch import file_sha256
+from glognn.data.frames import Frame, as_edge_table, as_table
+from glognn.data.ids import distinct, name_some, positions, read_ids, spelling, unique_ids
 from glognn.data.layout import GRAPH, NODES, TABLES
-from glognn.data.tables import (
-    Edges,
-    IntArray,
-    Table,
-    Values,
-    check_header,
-    column_names,
-    distinct,
-    find_column,
-    name_some,
-    plain,
-    positions,
-    read_edges,
-    read_ids,
-    read_table,
-    spelling,
-    unique_ids,
-    write_table,
-)
+from glognn.data.tables import check_header, column_names, find_column, read_table, text_signs, write_table
 from glognn.errors import InputError
-from glognn.records import NUMBER, Form, check_version, read_record
+from glognn.records import NUMBER, Form, check_version, misfit, read_record
 from glognn.settings import suggest
 from glognn.storage import write_json
 
@@ -48,24 +35,14 @@ SCHEMA_VERSION = 1
 _KEPT: Form = {
     "id": str,
     "label": str,
-    "edges": dict.fromkeys(("source", "target", "weight"), (str, type(None))),
+    "edges": (dict, list),
     "classes": {"names": list, "kind": set(KINDS)},
-    "encoding": {
-        "columns": [
-            {
-                "name": str,
-                "kind": set(WANTED),
-                "mean": NUMBER,
-                "std": NUMBER,
-                "values": [str],
-                "other": bool,
-                "missing": bool,
-            }
-        ],
-        "dropped": dict,
-    },
+    "encoding": {"columns": [COLUMN], "dropped": dict},
     "read": dict,
 }
+_EDGES: Form = {"source": str, "target": str, "weights": [str], "means": [NUMBER]}
+_FIRST_EDGES: Form = {"source": str, "target": str, "weight": (str, type(None))}
+"""Of the first version, which had one edge table."""
 _SETS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
@@ -73,16 +50,17 @@ _SETS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "t
 class TableOptions:
     """Which tables and columns make a graph; ``None`` for a column: the first, for ends of edges the first two.
 
+    Tables are files, or frames in memory; several of edges are added up. ``edge_weight`` names a column or several.
     Without a split column there are random splits, by default one, or so many ``folds`` of all labels.
     """
 
-    nodes: Path
-    edges: Path
+    nodes: Any
+    edges: Any
     label: str
     id: str | None = None
     source: str | None = None
     target: str | None = None
-    edge_weight: str | None = None
+    edge_weight: str | Sequence[str] | None = None
     unknown_edges: str = "error"
     split_column: str | None = None
     random_splits: int | None = None
@@ -91,6 +69,32 @@ class TableOptions:
     drop_columns: Sequence[str] = ()
     category_columns: Sequence[str] = ()
     rare_share: float = RARE_SHARE
+    separator: str | None = None
+    decimal: str | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        return Dialect(self.separator, self.decimal)
+
+    @property
+    def node_table(self) -> Path | Frame:
+        return as_table(self.nodes, "node table")
+
+    @property
+    def edge_tables(self) -> list[Path | Frame]:
+        return _edge_tables(self.edges)
+
+    @property
+    def weight_columns(self) -> list[str]:
+        given = [self.edge_weight] if isinstance(self.edge_weight, str) else self.edge_weight or []
+        return list(given)
+
+
+def _edge_tables(given: Any) -> list[Path | Frame]:
+    """One edge table, or each of a list or tuple of them; a list of ids is an edge."""
+    if not isinstance(given, list | tuple) or any(isinstance(each, list | tuple) for each in given):
+        return [as_edge_table(given, "edge table")]
+    return [as_edge_table(each, f"edge table {place}") for place, each in enumerate(given, 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +104,14 @@ class KeptTables:
     Attributes:
         ids: Of the nodes, in the graph's order.
         id_column, label_column: Their columns in the node table.
-        edge_columns: ``source``, ``target`` and ``weight`` columns of the edge table.
+        edge_columns: Those read of each edge table.
         read: What was read: files, rows, columns, class sizes, edges left out, how splits were made.
     """
 
     ids: Values
     id_column: str
     label_column: str
-    edge_columns: dict[str, str | None]
+    edge_columns: tuple[EdgeColumns, ...]
     classes: Classes
     encoding: Encoding
     read: dict[str, Any]
@@ -122,7 +126,7 @@ class KeptTables:
             "schema_version": SCHEMA_VERSION,
             "id": self.id_column,
             "label": self.label_column,
-            "edges": self.edge_columns,
+            "edges": [asdict(each) for each in self.edge_columns],
             "classes": self.classes.as_dict(),
             "encoding": self.encoding.as_dict(),
             "read": self.read,
@@ -146,6 +150,7 @@ class KeptTables:
             raise InputError(f"There is no file '{path}'.") from None
         try:
             classes, encoding = Classes.from_dict(content["classes"]), Encoding.from_dict(content["encoding"])
+            edge_columns = _read_edge_columns(content["edges"])
         except (TypeError, ValueError) as error:
             raise InputError(f"'{path}' is damaged: {error}.") from None
         column = find_column(nodes, column_names(nodes), content["id"], 0, f"which '{path}' names")
@@ -153,59 +158,109 @@ class KeptTables:
             ids=read_ids(read_table(nodes, [column])[column], f"column '{column}' of '{nodes}'").combine_chunks(),
             id_column=column,
             label_column=content["label"],
-            edge_columns=content["edges"],
+            edge_columns=edge_columns,
             classes=classes,
             encoding=encoding,
             read=content["read"],
         )
 
     def new_nodes(
-        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
+        self, nodes: Any, edges: Any = None, *, unknown_edges: str = "error"
     ) -> tuple[Data, Values, dict[str, int]]:
         """Nodes that were not in the graph: a ``Data`` of their rows and edges, their ids, and what was left out.
 
         Its ``edge_index`` numbers the graph's nodes first and the new ones after them. Edges between two nodes of the
-        graph are left out: the graph stays as it was in training.
+        graph are left out: the graph stays as it was in training. Categories that training did not have are counted
+        in a warning.
         """
         import pyarrow as pa
         import torch
         from torch_geometric.data import Data
 
-        names = column_names(nodes)
-        column = find_column(nodes, names, self.id_column, 0, "the id column of training")
-        table = read_table(nodes, ids=[column], text=self.encoding.text_columns)
-        ids = unique_ids(table[column], f"column '{column}' of '{nodes}'")
+        given, dialect = as_table(nodes, "table of new nodes"), self.dialect
+        column = find_column(given, column_names(given, dialect), self.id_column, 0, "the id column of training")
+        table = read_table(given, ids=[column], text=self.encoding.text_columns, dialect=dialect)
+        ids = unique_ids(table[column], f"column '{column}' of '{given}'")
         known = positions(ids, self.ids) >= 0
         if known.any():
             raise InputError(
-                f"The ids in column '{column}' of '{nodes}' must be new. Got {name_some(ids.filter(pa.array(known)))}, "
+                f"The ids in column '{column}' of '{given}' must be new. Got {name_some(ids.filter(pa.array(known)))}, "
                 "which the graph of training holds: predict without --nodes gives their classes."
             )
-        x = torch.from_numpy(self.encoding.encode(table, str(nodes))) if self.encoding.num_features else None
         if ids.type != self.ids.type:
             every = pa.concat_arrays([self.ids.cast(pa.string()), ids.cast(pa.string())])
         else:
             every = pa.concat_arrays([self.ids, ids])
         index, weight, left_out = np.empty((2, 0), np.int64), None, {"unknown": 0, "known": 0}
         if edges is not None:
-            columns = {name: self.edge_columns[name] for name in ("source", "target", "weight")}
-            found = read_edges(edges, every, unknown=unknown_edges, **columns)
+            found = read_relations(
+                _edge_tables(edges), every, known=self.edge_columns, unknown=unknown_edges, dialect=dialect
+            )
             old = (found.index < len(self.ids)).all(axis=0)
             index, left_out = found.index[:, ~old], {"unknown": found.unknown, "known": int(old.sum())}
             weight = None if found.weight is None else found.weight[~old]
+        if self.encoding.reads_edges:
+            table = _degrees(index, len(every)).slice(len(self.ids))
+        x = torch.from_numpy(self.encoding.encode(table, str(given))) if self.encoding.num_features else None
+        self.encoding.warn_of_unknown(table, str(given))
         data = Data(x=x, edge_index=torch.from_numpy(index), num_nodes=len(ids))
         if weight is not None:
             data.edge_weight = torch.from_numpy(weight)
         return data, ids, left_out
 
+    @property
+    def dialect(self) -> Dialect:
+        """How the text files of training were said to be written, which later ones are, too."""
+        options = self.read.get("options", {})
+        return Dialect(options.get("separator"), options.get("decimal"))
+
+
+def _read_edge_columns(content: Any) -> tuple[EdgeColumns, ...]:
+    if isinstance(content, dict):
+        if wrong := misfit(content, _FIRST_EDGES, "edges"):
+            raise ValueError(wrong)
+        weights = () if content["weight"] is None else (content["weight"],)
+        return (EdgeColumns(content["source"], content["target"], weights, (1.0,) * len(weights)),)
+    if wrong := misfit(content, [_EDGES], "edges"):
+        raise ValueError(wrong)
+    for each in content:
+        if len(each["weights"]) != len(each["means"]) or not all(mean > 0 for mean in each["means"]):
+            raise ValueError("edges must have a mean above 0 for each column of weights")
+    if not content:
+        raise ValueError("edges must be at least one table")
+    return tuple(EdgeColumns(e["source"], e["target"], tuple(e["weights"]), tuple(e["means"])) for e in content)
+
+
+def _degrees(index: IntArray, count: int) -> Table:
+    """How many edges lead out of each node, and into it."""
+    import pyarrow as pa
+
+    return pa.table(
+        {name: pa.array(np.bincount(ends, minlength=count)) for name, ends in zip((OUT, IN), index, strict=True)}
+    )
+
+
+def kept_classes(graph: Path) -> Classes | None:
+    """The classes of a graph file that was made of tables, which lie beside it."""
+    path = graph.parent / TABLES
+    if graph.suffix != ".npz" or not path.is_file():
+        return None
+    try:
+        return Classes.from_dict(read_record(path, {"classes": _KEPT["classes"]})["classes"])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'{path}' is damaged: {error}.") from None
+
 
 def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
-    """The graph that tables describe, as a ``Data``, and what is worth keeping of them."""
+    """The graph that tables describe, as a ``Data``, and what is worth keeping of them.
+
+    A table without columns to learn from gives its nodes their numbers of edges as features.
+    """
     import torch
     from torch_geometric.data import Data
 
-    nodes = options.nodes
-    names = column_names(nodes)
+    nodes, dialect = options.node_table, options.dialect
+    names = column_names(nodes, dialect)
     id_column = find_column(nodes, names, options.id, 0, "--id")
     label = find_column(nodes, names, options.label, 0, "--label")
     if label == id_column:
@@ -217,25 +272,34 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
         apart.add(find_column(nodes, names, options.split_column, 0, "--split-column"))
     left_out = set(dropped)
     table = read_table(
-        nodes, [name for name in names if name not in left_out], ids=[id_column], text=[label, *categories]
+        nodes,
+        [name for name in names if name not in left_out],
+        ids=[id_column],
+        text=[label, *categories],
+        dialect=dialect,
     )
     ids = unique_ids(table[id_column], f"column '{id_column}' of '{nodes}'")
     place = f"column '{label}' of '{nodes}'"
     classes = Classes.learn(table[label], place)
     y = classes.numbers(table[label], place)
-    edges = read_edges(
-        options.edges,
+    edges = read_relations(
+        options.edge_tables,
         ids,
         source=options.source,
         target=options.target,
-        weight=options.edge_weight,
+        weight=options.weight_columns,
         unknown=options.unknown_edges,
+        dialect=dialect,
     )
     features = [name for name in names if name not in apart]
     encoding = Encoding.learn(table, features, str(nodes), categories=categories, rare=options.rare_share)
+    rows = table
+    if not encoding.columns:
+        rows = _degrees(edges.index, len(ids))
+        encoding = Encoding(Encoding.of_edges(rows).columns, encoding.dropped)
     data = Data(edge_index=torch.from_numpy(edges.index), y=torch.from_numpy(y), num_nodes=len(ids))
     if encoding.num_features:
-        data.x = torch.from_numpy(encoding.encode(table, str(nodes)))
+        data.x, data.encoded = torch.from_numpy(encoding.encode(rows, str(nodes))), True
     if edges.weight is not None:
         data.edge_weight = torch.from_numpy(edges.weight)
     origin = _add_splits(data, table, options)
@@ -243,7 +307,7 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     return KeptTables(ids, id_column, label, edges.columns, classes, encoding, read), data
 
 
-def _named(given: Sequence[str], names: Sequence[str], path: Path, option: str) -> list[str]:
+def _named(given: Sequence[str], names: Sequence[str], path: Path | Frame, option: str) -> list[str]:
     """Columns named one by one or with commas between them."""
     found, known = [], set(names)
     for text in given:
@@ -266,7 +330,7 @@ def _add_splits(data: Data, table: Table, options: TableOptions) -> str:
         for name, mask in random_splits(data.y, options.random_splits or 1, seed=options.split_seed).items():
             data[f"{name}_mask"] = mask
         return f"random 50/25/25, stratified, seed {options.split_seed}"
-    place = f"column '{options.split_column}' of '{options.nodes}'"
+    place = f"column '{options.split_column}' of '{options.node_table}'"
     values = [None if value is None else str(value).strip() for value in plain(table[options.split_column]).to_pylist()]
     strange = sorted({value for value in values if value and value.lower() not in _SETS})
     if strange:
@@ -288,15 +352,22 @@ def _facts(
     edges: Edges,
     origin: str,
 ) -> dict[str, Any]:
-    given: dict[str, Any] = {
-        name: str(each) if isinstance(each, Path) else each for name, each in asdict(options).items()
-    }
-    given |= {"drop_columns": list(options.drop_columns), "category_columns": list(options.category_columns)}
+    tables = [options.node_table, *options.edge_tables]
+    given = {each.name: getattr(options, each.name) for each in fields(options)}
+    given |= {name: list(given[name]) for name in ("drop_columns", "category_columns")}
+    paths = [str(path) for path in tables[1:]]
+    given |= {"nodes": str(tables[0]), "edges": paths[0] if len(paths) == 1 else paths}
+    given["edge_weight"] = (
+        options.edge_weight if isinstance(options.edge_weight, str) else options.weight_columns or None
+    )
+    signs = {str(path): text_signs(path, options.dialect) for path in tables}
     return {
         "options": given,
-        "files": {str(path): file_sha256(path) for path in (options.nodes, options.edges)},
+        "files": {str(path): file_sha256(path) for path in tables if isinstance(path, Path)},
+        "signs": {name: list(found) for name, found in signs.items() if found is not None},
+        "edges_of": list(edges.counts),
         "nodes": table.num_rows,
-        "edges": int(edges.index.shape[1]) + edges.unknown,
+        "edges": sum(edges.counts),
         "unknown_edges_dropped": edges.unknown,
         "columns_left_out": dropped,
         "class_sizes": np.bincount(y[y >= 0], minlength=num_classes).tolist(),

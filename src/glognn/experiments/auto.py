@@ -281,7 +281,7 @@ def _run(folder: Path, asked: Asked, limit: float, mirror: str | Path | None, pr
         names=names,
         progress=progress,
     )
-    progress.on_graph(loaded, [])
+    progress.on_graph(loaded)
     progress.on_description(contest.description)
     progress.on_begin(Work("members", len(entrants), contest.finished, 1, folder))
     record = contest.run(limit)

@@ -15,16 +15,18 @@ from glognn.experiments.reports import read_ensemble
 FINISHED = "done"
 OF_ALL = "ensemble"
 """Name of the first row."""
+BASELINE = "baseline"
+"""State of the last rows, which are no members but what members must beat."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One row of a leaderboard: a member, or the ensemble of them all. Scores are shares, larger is better.
+    """One row of a leaderboard: a member, the ensemble of them all, or a baseline. Scores are shares, larger is better.
 
     Attributes:
         name: Of the member, or ``ensemble``.
         model: Which model it is; of the ensemble, how many members have a weight.
-        state: ``done``, or why it has no scores: ``failed``, ``too large``, ``not reached``.
+        state: ``done``, ``baseline``, or why it has no scores: ``failed``, ``too large``, ``not reached``.
         reason: More about that, in words.
         best_single: Whether it is the best single member on validation.
         val: Mean over splits or folds, on the nodes that choose; ``val_spread`` is the standard deviation.
@@ -54,7 +56,7 @@ class Standing:
 
 
 def leaderboard(folder: str | Path) -> list[Standing]:
-    """The ensemble of an automatic run, then its members, the best on validation first.
+    """The ensemble of an automatic run, then its members, the best on validation first, then the baselines.
 
     ``pandas.DataFrame(leaderboard(folder))`` makes a data frame of it.
     """
@@ -80,7 +82,22 @@ def standings(record: Mapping[str, Any]) -> list[Standing]:
     )
     finished = [member for member in members if member.val is not None]
     others = [member for member in members if member.val is None]
-    return [ensemble, *sorted(finished, key=lambda member: -(member.val or 0.0)), *others]
+    baselines = [_baseline(name, scores) for name, scores in record.get("baselines", {}).items()]
+    return [ensemble, *sorted(finished, key=lambda member: -(member.val or 0.0)), *others, *baselines]
+
+
+def _baseline(name: str, scores: Mapping[str, Any]) -> Standing:
+    unknown = dict.fromkeys(("seconds_to_fit", "seconds_to_predict", "memory_mib"))
+    return Standing(
+        name=name,
+        model=BASELINE,
+        state=BASELINE,
+        reason="",
+        best_single=False,
+        weight=0.0,
+        **_scores(scores),
+        **unknown,
+    )
 
 
 def _standing(member: Mapping[str, Any], best: str) -> Standing:

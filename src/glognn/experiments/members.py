@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
-from glognn.experiments.advice import GraphFacts, describe
+from glognn.experiments.advice import describe, look
+from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
-from glognn.experiments.ensemble import Floats, Integers, apply, calibrated, scores, select, temperature
+from glognn.experiments.ensemble import apply, scores, select
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
@@ -33,13 +33,16 @@ from glognn.experiments.progress import Progress
 from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
 from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
-from glognn.graph.homophily import measure_homophily
-from glognn.graph.sparse import SparseMatrix
-from glognn.metrics import best_threshold
+from glognn.metrics import Floats, Integers
 from glognn.storage import write_atomically, write_json
+from glognn.training.calibration import Calibration, calibrated, temperature
+from glognn.training.config import ThresholdRule
 from glognn.training.devices import resolve_device, threads
+from glognn.training.history import History
+from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
+from glognn.training.threshold import choose_threshold
 
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
@@ -48,7 +51,13 @@ FIRST_SECONDS, FIRST_SHARE, FAIR = 20.0, 1 / 15, 2.0
 """The first member is stopped after so many seconds, or so large a share of the limit if that is more, so that there is
 an answer soon; each of the others after so many times its equal share of the time left, so that others are reached.
 """
-_DECIDING = ("balanced_accuracy", "macro_f1")
+OUT_OF_TIME, BEHIND = "time limit", "far behind"
+"""Why a member was stopped before its training ended."""
+FAR, PATIENCE_BEHIND = 0.1, 0.25
+"""A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
+when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
+"""
+_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
 """Metrics that a threshold of two classes serves, whether or not it is asked for."""
 
 
@@ -94,9 +103,10 @@ class Contest:
         self.folder, self.entrants, self.graphs, self.progress = folder, list(entrants), graphs, progress
         self.origin, self.folds = origin, folds
         first = entrants[0].config
-        self.metric, self.threshold = first.training.metric, first.training.threshold
+        self.metric, self.training = first.training.metric, first.training
         self.loaded = graphs.of(first)
         graph = self.loaded.graph
+        self.scoring = scoring(graph, first.training)
         self.names = list(range(graph.num_classes)) if names is None else list(names)
         self.y = graph.y.cpu().numpy()
         self.splits = [job.split for job in entrants[0].jobs]
@@ -104,6 +114,10 @@ class Contest:
             split: {name: each.cpu().numpy() for name, each in graph.indices(split).items()} for split in self.splits
         }
         self.description = describe(look(graph, self.splits[0], folds=folds))
+        self.appraiser = Appraiser(graph, self.names, folds=folds)
+        wanted = self.training.threshold != "none" or self.metric in _DECIDING
+        self.decides = wanted and len(self.names) == 2
+        self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
         if (folder / ENSEMBLE).is_file():
@@ -187,7 +201,7 @@ class Contest:
                     finished_report(job, loaded)
             place = entrant.jobs[0].folder.parent
             for batch in make_batches(entrant.jobs, group=place):
-                errors = run_batch(batch, loaded, [self.progress], stop=lambda: time.perf_counter() >= deadline)
+                errors = run_batch(batch, loaded, [self.progress], stop=partial(self._stop, deadline))
                 for folder, error in errors.items():
                     raise TrainingError(f"{folder.name}: {error}")
             return self._measure(entrant, loaded)
@@ -199,6 +213,17 @@ class Contest:
                 raise
             reason = " ".join(str(error).split()) or "out of memory"
             return _waiting(entrant) | {"state": TOO_LARGE if large else FAILED, "reason": reason}
+
+    def _stop(self, deadline: float, going: Mapping[int, History]) -> str:
+        if time.perf_counter() >= deadline:
+            return OUT_OF_TIME
+        if not (done := self._done()):
+            return ""
+        best = max((self.members[name]["val"] for name in done), key=lambda each: each["mean"])
+        scores = [(history.best.val, history.epoch - history.best.epoch) for history in going.values() if history.best]
+        waited = PATIENCE_BEHIND * max(history.config.patience for history in going.values())
+        behind = statistics.fmean(val for val, _ in scores) < best["mean"] - max(FAR, best["std"] or 0.0)
+        return BEHIND if behind and min(since for _, since in scores) >= waited else ""
 
     def _measure(self, entrant: Entrant, loaded: LoadedGraph) -> Report:
         """Write what the models of a trained member say of every node; the member's line in the record."""
@@ -225,19 +250,7 @@ class Contest:
         }
 
     def _read(self, name: str, split: int, nodes: Integers) -> Floats:
-        """What a member says of some nodes, in float64."""
-        path, wanted = self._path(name, split), (len(self.y), len(self.names))
-        try:
-            said = np.load(path, mmap_mode="r")
-            if said.shape != wanted or said.dtype != np.float32:
-                raise ValueError(f"it must hold {wanted} numbers of 32 bits, not {said.shape} of type {said.dtype}")
-            found: Floats = said[nodes].astype(np.float64)
-            if not np.isfinite(found).all() or found.min(initial=0) < 0 or found.max(initial=1) > 1.001:
-                raise ValueError("it must hold probabilities")
-        except Exception as error:  # whatever the reader raises is about the file
-            reason = " ".join(str(error).split())
-            raise InputError(f"'{path}' is damaged: {reason}. Delete it: --resume makes it anew.") from None
-        return found
+        return read_probabilities(self._path(name, split), (len(self.y), len(self.names)), nodes)
 
     def _path(self, name: str, split: int) -> Path:
         return self.folder / MEMBERS / name / f"split-{split}" / PROBABILITIES
@@ -262,24 +275,30 @@ class Contest:
         else:
             weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
         splits: dict[str, Report] = {}
-        for split, (heats, weights, heat, threshold) in weighed.items():
+        appraised: list[Report] = []
+        for split, chosen in weighed.items():
             tested = self.sets[split]["test"]
             said = np.stack([self._read(name, split, tested) for name in names])
-
-            def score(found: Floats, y: Integers) -> float | None:
-                together = apply(weights, _each_calibrated(found, heats), heat)  # noqa: B023
-                value = scores(together[np.newaxis], y, self.metric, threshold)[0]  # noqa: B023
-                return None if np.isnan(value) else float(value)
-
+            together = {"val": chosen.together(validated[split]), "test": chosen.together(said)}
+            if ended:
+                appraised.append(
+                    self.appraiser.appraise(
+                        split,
+                        self.entrants[0].config.training,
+                        together,
+                        threshold=chosen.threshold,
+                        decided=self.decides,
+                    )
+                )
+            used = [place for place, weight in enumerate(chosen.weights) if weight]
             splits[str(split)] = {
-                "weights": {name: float(weight) for name, weight in zip(names, weights, strict=True) if weight},
-                "temperatures": {
-                    name: heat for name, heat, weight in zip(names, heats, weights, strict=True) if weight
-                },
-                "temperature": heat,
-                "threshold": threshold,
-                "val": score(validated[split], truth[split]),
-                "test": score(said, self.y[tested]),
+                "weights": {names[place]: float(chosen.weights[place]) for place in used},
+                "temperatures": {names[place]: chosen.temperatures[place] for place in used},
+                "temperature": chosen.temperature,
+                "calibration": None if chosen.calibration is None else chosen.calibration.as_dict(),
+                "threshold": chosen.threshold,
+                "val": self._score(together["val"], truth[split], chosen.threshold),
+                "test": self._score(together["test"], self.y[tested], chosen.threshold),
             }
         for name, entry in self.members.items():
             entry["weight"] = statistics.fmean(each["weights"].get(name, 0.0) for each in splits.values())
@@ -288,6 +307,7 @@ class Contest:
         return {
             "schema_version": ENSEMBLE_VERSION,
             "metric": self.metric,
+            "positive_class": positive_record(self.loaded.graph, self.entrants[0].config.training),
             "classes": self.names,
             "fingerprint": self.loaded.facts["fingerprint"],
             "splits_origin": self.origin or self.loaded.facts["splits_origin"],
@@ -297,6 +317,7 @@ class Contest:
             "val": spread([each["val"] for each in splits.values()]),
             "test": spread([each["test"] for each in splits.values()]),
             "best_single": {"name": best, "val": self.members[best]["val"], "test": self.members[best]["test"]},
+            **self._appraised(appraised),
             "description": self.description,
             "ended": ended,
             "seconds": self.before + time.perf_counter() - self.started,
@@ -304,21 +325,59 @@ class Contest:
             "machine": machine(device, self.entrants[0].config.training.threads),
         }
 
-    def _weigh(self, found: Floats, y: Integers) -> tuple[list[float], Floats, float, float | None]:
-        """Temperatures and weights of the members, temperature of their mean and threshold, chosen on some nodes."""
-        heats = [temperature(each, y) for each in found]
-        found = _each_calibrated(found, heats)
-        weights = select(found, y, self.metric)
-        heat = temperature(np.tensordot(weights, found, axes=1), y)
-        wanted = self.threshold != "none" or self.metric in _DECIDING
-        if not wanted or len(self.names) != 2 or len(np.unique(y)) < 2:
-            return heats, weights, heat, None
-        chances = torch.from_numpy(apply(weights, found, heat))
-        return heats, weights, heat, best_threshold(chances, torch.from_numpy(y), self.metric)
+    def _appraised(self, appraised: list[Report]) -> Report:
+        """What the record says beside scores: the baselines' and, at the end, classes and what to beware of."""
+        graph = self.loaded.graph
+        if appraised:
+            return over_splits(appraised, graph.num_isolated / graph.num_nodes)
+        training = self.entrants[0].config.training
+        for split in self.splits:
+            if split not in self.baselines:
+                self.baselines[split] = self.appraiser.baseline_scores(split, training, decided=self.decides)
+        return {"baselines": baselines_over(list(self.baselines.values()))}
+
+    def _score(self, together: Floats, y: Integers, threshold: float | None) -> float | None:
+        value = scores(together[np.newaxis], y, self.scoring, threshold)[0]
+        return None if np.isnan(value) else float(value)
+
+    def _weigh(self, found: Floats, y: Integers) -> _Weighed:
+        temperatures = [temperature(each, y) for each in found]
+        alone = _each_calibrated(found, temperatures)
+        weights = select(alone, y, self.scoring)
+        chosen = _Weighed(temperatures, weights, temperature(np.tensordot(weights, alone, axes=1), y))
+        weighted, kind = self.training.class_weight != "none", self.training.calibrate
+        if kind == "isotonic" or (kind != "none" and weighted):
+            together = chosen.together(found)
+            fitted = Calibration.fit(kind, together, y, weighted=weighted, positive=self.scoring.positive)
+            chosen = replace(chosen, calibration=fitted)
+        if not self.decides or len(np.unique(y)) < 2:
+            return chosen
+        asked = self.training.threshold
+        rule = ThresholdRule.parse("validation" if asked == "none" else asked)
+        return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, rule))
 
 
-def _each_calibrated(found: Floats, heats: list[float]) -> Floats:
-    return np.stack([calibrated(each, heat) for each, heat in zip(found, heats, strict=True)])
+@dataclass(frozen=True)
+class _Weighed:
+    """How members are made one: a temperature and a weight of each; temperature, calibration, threshold of their mean.
+
+    All are chosen on the same nodes, in this order.
+    """
+
+    temperatures: Sequence[float]
+    weights: Floats
+    temperature: float
+    calibration: Calibration | None = None
+    threshold: float | None = None
+
+    def together(self, found: Floats) -> Floats:
+        """Probabilities of the ensemble from those of its members."""
+        mean = apply(self.weights, _each_calibrated(found, self.temperatures), self.temperature)
+        return mean if self.calibration is None else self.calibration.apply(mean)
+
+
+def _each_calibrated(found: Floats, temperatures: Sequence[float]) -> Floats:
+    return np.stack([calibrated(each, heat) for each, heat in zip(found, temperatures, strict=True)])
 
 
 def _waiting(entrant: Entrant) -> Report:
@@ -336,12 +395,19 @@ def _waiting(entrant: Entrant) -> Report:
     }
 
 
-def spread(values: Iterable[float | None]) -> dict[str, float | None] | None:
-    """Mean and sample standard deviation of scores; ``None`` where one is not known."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    return {"mean": statistics.fmean(known), "std": statistics.stdev(known) if len(known) > 1 else None}
+def read_probabilities(path: Path, shape: tuple[int, int], nodes: Integers) -> Floats:
+    """What a member says of some nodes of a split, in float64; ``shape``: nodes and classes of the graph."""
+    try:
+        said = np.load(path, mmap_mode="r")
+        if said.shape != shape or said.dtype != np.float32:
+            raise ValueError(f"it must hold {shape} numbers of 32 bits, not {said.shape} of type {said.dtype}")
+        found: Floats = said[nodes].astype(np.float64)
+        if not np.isfinite(found).all() or found.min(initial=0) < 0 or found.max(initial=1) > 1.001:
+            raise ValueError("it must hold probabilities")
+    except Exception as error:  # whatever the reader raises is about the file
+        reason = " ".join(str(error).split())
+        raise InputError(f"'{path}' is damaged: {reason}. Delete it: --resume makes it anew.") from None
+    return found
 
 
 def _save(found: np.ndarray[Any, Any], path: Path) -> None:
@@ -355,25 +421,3 @@ def available_splits(config: RunConfig, graph: Graph) -> list[int]:
     for split in splits:
         graph.check_trainable(split, tested=False)
     return splits
-
-
-def look(graph: Graph, split: int, *, folds: bool) -> GraphFacts:
-    """What a cheap look at a graph shows; of labels, only those that train are looked at."""
-    known = graph.y >= 0 if folds else graph.masks["train"][:, split]
-    y = torch.where(known, graph.y, -1)
-    matrix, counts = graph.adjacency.matrix, graph.edge_counts
-    measured = measure_homophily(matrix, y).as_dict()
-    links = matrix.to_scipy().astype(bool)
-    answered = int(links.multiply(links.T).count_nonzero())
-    return GraphFacts(
-        num_nodes=graph.num_nodes,
-        num_entries=matrix.nnz,
-        num_isolated=graph.num_isolated,
-        largest_degree=int(np.diff(links.indptr).max(initial=0)),
-        num_features=graph.num_features,
-        sparse_features=isinstance(graph.x, SparseMatrix),
-        class_sizes=tuple(torch.bincount(y[known], minlength=graph.num_classes).tolist()),
-        adjusted_homophily=measured["adjusted"],
-        label_informativeness=measured["label_informativeness"],
-        one_way=2 * answered < matrix.nnz or 2.2 * counts.reverse_added > matrix.nnz,
-    )

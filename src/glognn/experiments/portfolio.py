@@ -17,6 +17,7 @@ from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS, find_model
 from glognn.records import misfit, read_toml
 from glognn.settings import suggest
+from glognn.storage import write_text
 from glognn.training.config import TrainingConfig
 
 PORTFOLIO = Path(__file__).with_name("portfolio.toml")
@@ -53,6 +54,14 @@ def read_portfolio(path: Path | None = None) -> list[Member]:
         return read_members(read_toml(path), f"The portfolio '{path}'")
     except FileNotFoundError:
         raise InputError(f"There is no portfolio '{path}'.") from None
+
+
+def write_portfolio(path: Path, members: Iterable[Member], note: str) -> None:
+    """Members as a file, with a line of comment about them."""
+    import tomli_w
+
+    head = "# What `auto` trains, in this order: a name, a model, and settings of model, training or graph."
+    write_text(path, f"{head}\n# {note}\n\n{tomli_w.dumps({'member': [member.table() for member in members]})}")
 
 
 def read_members(content: Mapping[str, Any], place: str) -> list[Member]:

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
+from glognn.data.arrow import IntArray, Table, Values
 from glognn.data.classes import Classes
-from glognn.data.tables import IntArray, Table, Values
 from glognn.errors import InputError
-from glognn.metrics import METRICS, expected_calibration_error, reliability
-
-RANKING = ("roc_auc", "average_precision")
-"""Metrics of probabilities; the others are of the classes predicted."""
+from glognn.metrics import METRICS, TOP_K, Scoring, curves, decide, expected_calibration_error, reliability
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Class probabilities of nodes, nodes x classes, with the names that a user knows nodes and classes by."""
+    """Class probabilities of nodes, nodes x classes, with the names that a user knows nodes and classes by.
+
+    Attributes:
+        threshold: Of two classes, the probability from which on the positive one is predicted.
+        positive: The class that metrics of one class are of, and that begins at the threshold.
+        said: What the model said before its probabilities were calibrated; ``None``: they are as it says.
+    """
 
     id_column: str
     ids: Values
     classes: Classes
     probabilities: npt.NDArray[np.float64]
     threshold: float | None
+    positive: int | None = None
+    said: npt.NDArray[np.float64] | None = None
 
     @cached_property
     def predicted(self) -> IntArray:
         """The number of each node's predicted class."""
-        chosen: IntArray = np.argmax(self.probabilities, axis=1).astype(np.int64)
-        if self.threshold is not None and len(self.classes) == 2:
-            chosen = np.asarray(self.probabilities[:, 1] >= self.threshold, dtype=np.int64)
-        return chosen
+        return decide(self.probabilities, self.threshold, self.positive)
 
     def table(self, nodes: IntArray | None = None) -> Table:
         """A row for each node, or for each of some: id, predicted class, a probability for each class, margin.
@@ -55,36 +55,44 @@ class Predictions:
         id_column = self.id_column if self.id_column not in columns else f"{self.id_column}_id"
         return pa.table({id_column: self.ids.take(pa.array(chosen)), **columns})
 
-    def evaluate(self, nodes: IntArray, y: IntArray) -> dict[str, Any]:
-        """All metrics, confusion matrix (rows: truth) and calibration on nodes whose class is known."""
+    def evaluate(self, nodes: IntArray, y: IntArray, positive: int | None = None, top_k: int = TOP_K) -> dict[str, Any]:
+        """All metrics, confusion matrix (rows: truth) and calibration on nodes whose class is known.
+
+        Metrics of one class are of ``positive``, where it is given; what is predicted does not change with it.
+        """
+        positive = self.positive if positive is None else positive
         count = len(self.classes)
-        predicted, truth = self.predicted[nodes], torch.from_numpy(y)
-        scores = {
-            "ranking": torch.from_numpy(np.log(np.maximum(self.probabilities[nodes], 1e-300))),
-            "classes": torch.nn.functional.one_hot(torch.from_numpy(predicted), count).double(),
-        }
+        predicted = self.predicted[nodes]
         confusion = np.zeros((count, count), dtype=np.int64)
         np.add.at(confusion, (y, predicted), 1)
-        right = predicted == y
-        bins = reliability(self.probabilities[nodes, predicted], right)
         return {
             "nodes": len(nodes),
+            "positive_class": None if positive is None else str(self.classes.names[positive]),
+            "top_k": top_k,
             "threshold": self.threshold,
-            "scores": {name: _score(name, scores, truth) for name in METRICS},
+            "scores": {name: self._score(Scoring(name, positive, top_k), nodes, y) for name in METRICS},
             "classes": list(self.classes.names),
             "confusion": confusion.tolist(),
-            "calibration": {
-                "expected_calibration_error": expected_calibration_error(bins),
-                "bins": [asdict(each) for each in bins],
-            },
+            "calibration": self._reliability(self.probabilities[nodes], y, positive),
+            "uncalibrated": None if self.said is None else self._reliability(self.said[nodes], y, positive),
+            "curves": None if positive is None else curves(self.probabilities[nodes, positive], y == positive),
         }
 
+    @staticmethod
+    def _reliability(found: npt.NDArray[np.float64], y: IntArray, positive: int | None) -> dict[str, Any]:
+        """Whether probabilities mean what they say: of two classes the positive one's, of more the predicted one's."""
+        if found.shape[1] == 2 and positive is not None:
+            bins = reliability(found[:, positive], y == positive)
+        else:
+            bins = reliability(found.max(axis=1), found.argmax(axis=1) == y)
+        return {
+            "expected_calibration_error": expected_calibration_error(bins),
+            "bins": [asdict(each) for each in bins],
+        }
 
-def _score(name: str, scores: dict[str, torch.Tensor], truth: torch.Tensor) -> float | None:
-    """A metric, or nothing where the truth holds too few classes for it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    def _score(self, scoring: Scoring, nodes: IntArray, y: IntArray) -> float | None:
+        """A metric; nothing where the truth holds too few classes for it, or where it is of one and none is named."""
         try:
-            return METRICS[name](scores["ranking" if name in RANKING else "classes"], truth)
+            return scoring.of_probabilities(self.probabilities[nodes], y, self.predicted[nodes])
         except InputError:
             return None

@@ -54,8 +54,8 @@ class Progress(Callback):
     def on_tables(self, tables: KeptTables, options: TableOptions) -> None:
         """A user's tables were read, and are a graph in the run folder."""
 
-    def on_graph(self, loaded: LoadedGraph, advice: Sequence[str]) -> None:
-        """Before models are trained on a graph; ``advice`` says which options a graph of tables suggests."""
+    def on_graph(self, loaded: LoadedGraph) -> None:
+        """Before models are trained on a graph."""
 
     def on_begin(self, work: Work) -> None:
         """Before work that is counted."""
@@ -63,8 +63,9 @@ class Progress(Callback):
     def on_split_end(self, report: Report) -> None:
         """A model is trained on a split, or was before."""
 
-    def on_description(self, text: str) -> None:
-        """What kind of graph it is that a portfolio is about to be trained on, and what that means for the choice."""
+    def on_description(self, text: str, advice: Sequence[str] = ()) -> None:
+        """What kind of graph it is that is about to be trained on, what that means for the choice of a model, and which
+        options are worth trying beside those given, where there are any."""
 
     def on_member_end(self, name: str, record: Report) -> None:
         """A member of a portfolio is trained, or was given up; the record of the ensemble with it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ _REPORT: Form = {
     "machine": dict,
 }
 _SCORES = ("selected", "best", "last")
+_POSITIVE: Form = {"name": str, "number": int}
+"""The class that metrics of one class are of."""
 _RUN: Form = {
     "split": int,
     "threshold": (*NUMBER, type(None)),
@@ -40,6 +43,30 @@ _RUN: Form = {
 }
 _OVER_SPLITS = {name: {"mean": NUMBER, "std": NUMBER} for name in ("train", "val", "test")}
 _SPLITS: Form = {"splits": [int], "epochs": int, "scores": dict.fromkeys(_SCORES, _OVER_SPLITS)}
+
+
+_MAYBE = (*NUMBER, type(None))
+_BY_CLASS: Form = [{"class": (str, int, float, bool), "nodes": int, "predicted": int, "right": int}]
+_APPRAISED: Form = {"baselines": dict, "held_out": {"set": {"val", "test"}, "classes": _BY_CLASS}, "cautions": [str]}
+_SETS = ("train", "val", "test")
+
+
+def _wrong_appraisal(record: Report) -> str:
+    """What of baselines, classes and cautions has not its form, in words; records of earlier versions have none."""
+    if "baselines" not in record:
+        return ""
+    under_way = record.get("ended") == ""
+    if wrong := misfit(record, {"baselines": dict} if under_way else _APPRAISED):
+        return wrong
+    single = record.get("kind") == "run"
+    for name, found in record["baselines"].items():
+        kinds = dict.fromkeys(_SETS, _MAYBE if single else (dict, type(None)))
+        if wrong := misfit(found, kinds, f"baselines.{name}"):
+            return wrong
+        known = {} if single else {each: _SPREAD for each in _SETS if found[each] is not None}
+        if wrong := misfit(found, known, f"baselines.{name}"):
+            return wrong
+    return ""
 
 
 CLASSIFIER_VERSION = 1
@@ -129,7 +156,7 @@ def read_ensemble(folder: Path) -> Report:
     record = _sealed_record(
         folder, ENSEMBLE, ENSEMBLE_VERSION, _ENSEMBLE, f"has no trained member yet: there is no {ENSEMBLE}"
     )
-    if wrong := _contradiction(record):
+    if wrong := _take_positive(record, record["classes"]) or _contradiction(record):
         raise InputError(f"'{folder / ENSEMBLE}' is damaged: {wrong}.")
     return record
 
@@ -155,7 +182,9 @@ def _contradiction(record: Report) -> str:
         done = all(name in members and members[name]["state"] == "done" for name in weights)
         if not split.isdecimal() or not weights or not done:
             return f"splits must give weights to members that are done, not {split!r:.20}: {weights!r:.60}"
-    return "" if record["splits"] and members else "it must hold members, and weights for splits"
+    if not record["splits"] or not members:
+        return "it must hold members, and weights for splits"
+    return _wrong_appraisal(record)
 
 
 def read_report(folder: Path) -> Report:
@@ -164,10 +193,32 @@ def read_report(folder: Path) -> Report:
     report = _sealed_record(folder, REPORT, SCHEMA_VERSION, _REPORT, f"has no readable {REPORT}: there is none")
     if report["kind"] == "run":
         report.setdefault("threshold", None)  # which came later
-    wrong = misfit(report, _RUN if report["kind"] == "run" else _SPLITS)
+    if wrong := _take_positive(report, _numbers(report["data"].get("num_classes"))):
+        raise InputError(f"'{path}' is damaged: {wrong}.")
+    wrong = misfit(report, _RUN if report["kind"] == "run" else _SPLITS) or _wrong_appraisal(report)
     if wrong or report.get("splits") == []:
         raise InputError(f"'{path}' is damaged: {wrong or 'splits is empty'}.")
     return report
+
+
+def _take_positive(record: Report, classes: Sequence[Any]) -> str:
+    """Complete what a record says of the positive class; what is wrong with it, in words.
+
+    Records of versions that did not say it are about the second of two classes.
+    """
+    usual = {"name": str(classes[1]), "number": 1} if len(classes) == 2 else None
+    found = record.setdefault("positive_class", usual)
+    if found is None:
+        return ""
+    if wrong := misfit(found, _POSITIVE, "positive_class"):
+        return wrong
+    known = 0 <= found["number"] < len(classes)
+    return "" if known else f"positive_class must be one of {len(classes)} classes, not {found['number']}"
+
+
+def _numbers(count: object) -> Sequence[int]:
+    """The classes of a run, whose record says how many they are."""
+    return range(count if isinstance(count, int) else 0)
 
 
 def check_settings(folder: Path, report: Report, config: RunConfig) -> None:
@@ -212,6 +263,7 @@ def read_classifier(folder: Path) -> tuple[Report, Files]:
     files = unseal(path, record)
     of_ensemble = isinstance(record.get("files"), dict) and "ensemble" in record["files"]
     wrong = misfit(record, _OF_ENSEMBLE if of_ensemble else _CLASSIFIER)
+    wrong = wrong or _take_positive(record, record["classes"]["values"])
     if wrong or any(Path(name).name != name for name in record["files"].values()):
         raise damaged(folder, wrong or "files must name files of its folder")
     return record, files

@@ -12,7 +12,7 @@ import shutil
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,10 @@ from torch_geometric.data import Data
 import glognn
 from glognn.data.sources import find_source, load_source
 from glognn.data.splits import RANDOM_SPLITS, random_splits
+from glognn.data.table_graph import kept_classes
+from glognn.distributed.part import Part
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError, about
+from glognn.experiments.appraisal import Appraiser, cautions, over_splits
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
@@ -39,11 +42,13 @@ from glognn.storage import write_json, write_text
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.devices import DTYPES, resolve_device
-from glognn.training.driver import Stop, train_batch
+from glognn.training.driver import Ending, Stop, train_batch
 from glognn.training.engines import ENGINES
 from glognn.training.history import TrainingResult
+from glognn.training.positive import positive_record
+from glognn.training.predict import predict
 from glognn.training.preflight import check_memory, members_at_once
-from glognn.training.threshold import check_threshold, choose_threshold
+from glognn.training.threshold import calibrate_and_choose, check_threshold
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +69,13 @@ def prepare_graph(data: Data, config: RunConfig) -> Graph:
 
 
 def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
-    """Load and prepare the dataset of a configuration."""
+    """Load and prepare the dataset of a configuration; for the engine of several ranks, this one's part of it."""
+    if config.training.engine == "distributed":
+        from glognn.experiments.distributed import load_part
+
+        return load_part(config, mirror)
     loaded = load_source(find_source(config.dataset), mirror=mirror)
-    graph = prepare_graph(loaded.data, config)
+    graph = _named(prepare_graph(loaded.data, config), Path(config.dataset))
     origin = loaded.splits_origin or f"{RANDOM_SPLITS} (the graph brings none)"
     homophily = edge_homophily(graph.adjacency.matrix, graph.y)
     facts = {
@@ -86,6 +95,18 @@ def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
         "splits_origin": origin,
     }
     return LoadedGraph(graph, facts)
+
+
+def _named(graph: Graph, file: Path) -> Graph:
+    """A graph with the names of its classes, where it was made of tables."""
+    classes = kept_classes(file)
+    if classes is None:
+        return graph
+    if len(classes) != graph.num_classes:
+        raise InputError(
+            f"The tables beside '{file}' must name the graph's {graph.num_classes} classes. Got {len(classes)} instead."
+        )
+    return replace(graph, class_names=tuple(str(name) for name in classes.names))
 
 
 def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
@@ -109,9 +130,10 @@ class _Recorder(Callback):
         loaded: LoadedGraph,
         device: torch.device,
         on_run_end: Callable[[Report], None],
+        appraiser: Appraiser | None,
     ) -> None:
         self.batch, self.models, self.loaded, self.device = batch, models, loaded, device
-        self.on_run_end = on_run_end
+        self.on_run_end, self.appraiser = on_run_end, appraiser
         self.tables = measure_tables(batch.jobs[0].dataset)
 
     def on_train_end(self, result: TrainingResult) -> None:
@@ -120,6 +142,8 @@ class _Recorder(Callback):
             return
         _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
+        if self.appraiser is not None:
+            report |= _appraised(self.appraiser, job, self.loaded, model, report["threshold"])
         save_model(job.folder / MODEL, model)
         write_text(job.folder / CURVE, _curve_csv(result.curve))
         write_json(job.folder / REPORT, report)
@@ -153,24 +177,26 @@ def run_batch(
     callbacks: Iterable[Callback] = (),
     on_run_end: Callable[[Report], None] = lambda report: None,
     stop: Stop | None = None,
+    appraiser: Appraiser | None = None,
 ) -> dict[Path, str]:
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
     A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
-    goes on from the last checkpoint. Where ``stop`` says that there is no time for another epoch, all that are under
-    way end with their best weights so far.
+    goes on from the last checkpoint. Where ``stop`` gives a reason to stop, all that are under way end with their best
+    weights so far. What an ``appraiser`` says of each is part of its report.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
     most = len(batch.jobs) if len(batch.jobs) == 1 else members_at_once(config.model, graph, config.training)
     if most >= len(batch.jobs):
-        errors = _train_as_one(batch, loaded, callbacks, on_run_end, stop)
+        errors = _train_as_one(batch, loaded, callbacks, on_run_end, stop, appraiser)
         if errors is not None:
             return errors
         most = -(-len(batch.jobs) // 2)
     elif batch.checkpoint.exists():
         _say_fewer(batch, most)
-    found = [run_batch(part, loaded, callbacks, on_run_end, stop) for part in _parts(batch, loaded, most, on_run_end)]
+    parts = _parts(batch, loaded, most, on_run_end)
+    found = [run_batch(part, loaded, callbacks, on_run_end, stop, appraiser) for part in parts]
     return {folder: error for errors in found for folder, error in errors.items()}
 
 
@@ -180,6 +206,7 @@ def _train_as_one(
     callbacks: Iterable[Callback],
     on_run_end: Callable[[Report], None],
     stop: Stop | None,
+    appraiser: Appraiser | None,
 ) -> dict[Path, str] | None:
     """Errors by the folder of the run they ended; ``None`` where memory does not hold all members at once."""
     config, graph = batch.jobs[0].config, loaded.graph
@@ -194,15 +221,19 @@ def _train_as_one(
     try:
         models = initial_models([job.config for job in batch.jobs], graph)
         batch.begin()
-        endings = train_batch(
-            models,
-            graph,
-            splits=[job.split for job in batch.jobs],
-            configs=[job.config.training for job in batch.jobs],
-            callbacks=[_Recorder(batch, models, loaded, device, on_run_end), *callbacks],
-            checkpoint=_checkpoint(batch, loaded),
-            stop=stop,
-        )
+        recorder = _Recorder(batch, models, loaded, device, on_run_end, appraiser)
+        if isinstance(graph, Part):
+            endings = _train_on_ranks(batch, loaded, recorder, callbacks, stop)
+        else:
+            endings = train_batch(
+                models,
+                graph,
+                splits=[job.split for job in batch.jobs],
+                configs=[job.config.training for job in batch.jobs],
+                callbacks=[recorder, *callbacks],
+                checkpoint=_checkpoint(batch, loaded),
+                stop=stop,
+            )
     except (TooLargeError, MemoryExhaustedError):
         if len(batch.jobs) == 1:
             raise
@@ -214,6 +245,16 @@ def _train_as_one(
         for job, ending in zip(batch.jobs, endings, strict=True)
         if isinstance(ending, TrainingError)
     }
+
+
+def _train_on_ranks(
+    batch: Batch, loaded: LoadedGraph, recorder: _Recorder, callbacks: Iterable[Callback], stop: Stop | None
+) -> list[Ending | None]:
+    from glognn.experiments.distributed import Task, train_leading
+
+    [job], checkpoint = batch.jobs, _checkpoint(batch, loaded)
+    task = Task(job.config, job.split, checkpoint.path.absolute(), checkpoint.identity)
+    return train_leading(task, loaded, recorder, list(callbacks), stop)
 
 
 def _say_fewer(batch: Batch, most: int) -> None:
@@ -294,10 +335,12 @@ def run_splits(
     loaded: LoadedGraph,
     callbacks: Iterable[Callback] = (),
     on_split_end: Callable[[Report], None] = lambda report: None,
+    appraiser: Appraiser | None = None,
 ) -> Report:
     """Train on every split of a configuration, or go on with it; what is done is only read.
 
-    One split makes a plain run folder, several a parent of them, trained as one batch.
+    One split makes a plain run folder, several a parent of them, trained as one batch. Reports hold what an
+    ``appraiser`` finds: baselines, what was found of each class, and what to beware of.
     """
     splits = parse_splits(config.splits, loaded.graph.num_splits)
     places = [folder] if len(splits) == 1 else [folder / f"split-{split}" for split in splits]
@@ -310,8 +353,8 @@ def run_splits(
         write_text(folder / CONFIG, config.to_toml(folder))
     for report in done:
         on_split_end(report)
-    for batch in make_batches(jobs, group=folder):
-        for place, error in run_batch(batch, loaded, callbacks, on_split_end).items():
+    for batch in make_batches(jobs, group=folder, together=not isinstance(loaded.graph, Part)):
+        for place, error in run_batch(batch, loaded, callbacks, on_split_end, appraiser=appraiser).items():
             raise TrainingError(error if place == folder else f"{place.name}: {error}")
     if len(jobs) == 1:
         return read_report(folder)
@@ -352,6 +395,7 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "kind": "splits",
         "config": config.tables(),
         "metric": config.training.metric,
+        "positive_class": reports[0]["positive_class"],
         "selection": config.training.selection,
         "splits": [report["split"] for report in reports],
         "scores": {
@@ -364,7 +408,23 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "data": reports[0]["data"],
         "versions": reports[-1]["versions"],
         "machine": reports[-1]["machine"],
+        "finished": reports[-1].get("finished"),
+        **over_splits(reports, _isolated(reports[0]["data"])),
     }
+
+
+def _appraised(
+    appraiser: Appraiser, job: Job, loaded: LoadedGraph, model: NodeModel[Any], threshold: float | None
+) -> Report:
+    """What its record says of a trained model beside its scores."""
+    chances = predict(model, loaded.graph).double().cpu().numpy()
+    said = {name: chances[nodes.cpu().numpy()] for name, nodes in loaded.graph.indices(job.split).items()}
+    found = appraiser.appraise(job.split, job.config.training, said, threshold=threshold)
+    return found | {"cautions": cautions([found], _isolated(loaded.facts))}
+
+
+def _isolated(facts: Report) -> float:
+    return float(facts.get("num_isolated", 0) / max(facts.get("num_nodes", 1), 1))
 
 
 def _split_report(
@@ -376,6 +436,7 @@ def _split_report(
     batch_size: int,
 ) -> Report:
     config = job.config
+    calibration, threshold = calibrate_and_choose(model, loaded.graph, job.split, config.training)
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "run",
@@ -384,7 +445,9 @@ def _split_report(
         "metric": config.training.metric,
         "selection": config.training.selection,
         "scores": {name: asdict(getattr(result, name)) for name in ("selected", "best", "last")},
-        "threshold": choose_threshold(model, loaded.graph, job.split, config.training),
+        "positive_class": positive_record(loaded.graph, config.training),
+        "calibration": None if calibration is None else calibration.as_dict(),
+        "threshold": threshold,
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
         "trained_together": batch_size,

@@ -30,6 +30,7 @@ from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
+from glognn.training.calibration import Calibration
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import resolve_device
 from glognn.training.new_nodes import predict_new_nodes
@@ -58,7 +59,8 @@ class SavedModel:
         split: Which column of the graph's masks.
         scores: The metric on train, val and test nodes, with the epoch selected and the engine.
         epochs: That were trained.
-        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
         fingerprint: Of the graph: prepared as in training, or as given (``directed``) where it is a classifier's.
     """
 
@@ -88,6 +90,11 @@ class SavedModel:
             return Classes.from_array(self.class_array())
         return None if self.tables is None else self.tables.classes
 
+    @property
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
+        return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
+
     def class_array(self) -> Array:
         """The classes of a saved classifier, of the type that they had."""
         return class_array(self.folder, self.record)
@@ -116,13 +123,31 @@ class SavedModel:
             raise InputError(f"'{place}' must hold the ids of {graph.num_nodes:,} nodes. Got {found:,} instead.")
         return data, graph
 
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """How its probabilities are corrected, where that was asked for."""
+        names = self.record["classes"]["values"] if self.kind == "classifier" else range(self._num_classes)
+        return read_calibration(self.folder, self.record.get("calibration"), len(names))
+
+    @property
+    def _num_classes(self) -> int:
+        return int(self.record["data"].get("num_classes", 0))
+
     def probabilities(self, graph: Graph, device: str = "auto") -> Probabilities:
         """Of all nodes of its prepared graph."""
+        return self._both(self.uncalibrated(graph, device))[0]
+
+    def uncalibrated(self, graph: Graph, device: str = "auto") -> Probabilities:
+        """Of all nodes of its prepared graph, as the model says them."""
         found: Probabilities = predict(self.model(graph).to(resolve_device(device)), graph).double().cpu().numpy()
         return found
 
     def new_probabilities(self, data: Data, graph: Graph, new: Data) -> Probabilities:
         """Of nodes that were not in its graph, which is given as loaded and as prepared."""
+        return self._both(self.new_uncalibrated(data, graph, new))[0]
+
+    def new_uncalibrated(self, data: Data, graph: Graph, new: Data) -> Probabilities:
+        """Of nodes that were not in its graph, as the model says them."""
         logits = predict_new_nodes(self.model(graph), data, new, self.config.graph)
         found: Probabilities = logits.double().softmax(dim=1).cpu().numpy()
         return found
@@ -130,9 +155,13 @@ class SavedModel:
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
         """Predictions for all nodes of the graph."""
         _, graph = self.graph(mirror)
-        return self.name(self.probabilities(graph, device)), graph
+        return self.name(*self._both(self.uncalibrated(graph, device))), graph
 
-    def name(self, found: Probabilities) -> Predictions:
+    def _both(self, said: Probabilities) -> tuple[Probabilities, Probabilities | None]:
+        """Calibrated probabilities, and where there is a difference, what the model said."""
+        return (said, None) if self.calibration is None else (self.calibration.apply(said), said)
+
+    def name(self, found: Probabilities, said: Probabilities | None = None) -> Predictions:
         """Probabilities of all nodes of the graph, by the names that its user knows nodes and classes by."""
         import pyarrow as pa
 
@@ -140,7 +169,7 @@ class SavedModel:
         if self.tables is not None:
             column, ids = self.tables.id_column, self.tables.ids
         classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
-        return Predictions(column, ids, classes, found, self.threshold)
+        return Predictions(column, ids, classes, found, self.threshold, self.positive, said)
 
     def predict_new(
         self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
@@ -151,7 +180,19 @@ class SavedModel:
         new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
         data, graph = self.graph()
         found = self.new_probabilities(data, graph, new)
-        return Predictions(self.tables.id_column, ids, self.tables.classes, found, self.threshold), left_out
+        return Predictions(
+            self.tables.id_column, ids, self.tables.classes, found, self.threshold, self.positive
+        ), left_out
+
+
+def read_calibration(place: Path, content: Any, num_classes: int) -> Calibration | None:
+    """What a record says of calibration; records of versions without it say nothing."""
+    if content is None:
+        return None
+    try:
+        return Calibration.from_dict(content, num_classes)
+    except ValueError as error:
+        raise InputError(f"'{place}' is damaged: {error}.") from None
 
 
 def class_array(folder: Path, record: Report) -> Array:

@@ -21,20 +21,22 @@ from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.npz import write_npz
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.experiments.auto import Asked
-from glognn.experiments.ensemble import apply, calibrated
+from glognn.experiments.ensemble import apply
 from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report, damaged, read_ensemble
-from glognn.experiments.saved import Probabilities, SavedModel, class_array, open_run
+from glognn.experiments.saved import Probabilities, SavedModel, class_array, open_run, read_calibration
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
+from glognn.training.calibration import Calibration, calibrated
 from glognn.training.preflight import ran_out
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from glognn.data.table_graph import KeptTables
+    from glognn.experiments.config import RunConfig
 
 Score = Callable[[SavedModel, "Data", Graph], Probabilities]
 """What one trained model says, of its graph as loaded and as prepared."""
@@ -50,9 +52,11 @@ class SavedEnsemble:
         record: ``ensemble.json``.
         weights: By member; they sum to 1.
         splits: Whose models are averaged: all folds, or the one split that was asked for.
-        temperatures: Of each member's probabilities, see :func:`~glognn.experiments.ensemble.calibrated`.
+        temperatures: Of each member's probabilities, see :func:`~glognn.training.calibration.calibrated`.
         temperature: Of their mean.
-        threshold: Of two classes, the probability from which on the second is predicted; ``None``: the more likely is.
+        calibration: Of that again, where it was asked for.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
         kind: ``auto`` or ``classifier``: what the folder that was opened holds.
         fitted: ``estimator.json`` of a classifier.
     """
@@ -65,6 +69,7 @@ class SavedEnsemble:
     temperatures: Mapping[str, float]
     temperature: float
     threshold: float | None
+    calibration: Calibration | None = None
     kind: str = "auto"
     fitted: Report | None = None
 
@@ -86,6 +91,11 @@ class SavedEnsemble:
         return next(iter(self.members.values()))[0]
 
     @property
+    def config(self) -> RunConfig:
+        """The settings of its first member; metric, class weights and graph are those of all."""
+        return self._first.config
+
+    @property
     def tables(self) -> KeptTables | None:
         """What is kept of a user's tables, if that is what the members were trained on."""
         return self._first.tables
@@ -94,6 +104,11 @@ class SavedEnsemble:
     def classes(self) -> Classes | None:
         """The classes by name, where they have names."""
         return self._first.classes if self.fitted is None else Classes.from_array(self.class_array())
+
+    @property
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
+        return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
 
     def class_array(self) -> Array:
         """The classes of the type that they had; of a run on a graph file, their numbers."""
@@ -120,7 +135,8 @@ class SavedEnsemble:
         """Predictions for all nodes of the graph."""
         data, graph = self.graph(mirror)
         named = self._first.name(self.probabilities(data, device))
-        return replace(named, threshold=self.threshold, classes=self.classes or named.classes), graph
+        classes = self.classes or named.classes
+        return replace(named, threshold=self.threshold, positive=self.positive, classes=classes), graph
 
     def predict_new(
         self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
@@ -131,15 +147,15 @@ class SavedEnsemble:
         new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
         found = self.new_probabilities(self.graph()[0], new)
         classes = self.classes or self.tables.classes
-        return Predictions(self.tables.id_column, ids, classes, found, self.threshold), left_out
+        return Predictions(self.tables.id_column, ids, classes, found, self.threshold, self.positive), left_out
 
     def probabilities(self, data: Data, device: str = "auto") -> Probabilities:
         """Of all nodes of the graph, given as loaded."""
-        return self._mean(data, lambda model, _, graph: model.probabilities(graph, device), "score the nodes")
+        return self._mean(data, lambda model, _, graph: model.uncalibrated(graph, device), "score the nodes")
 
     def new_probabilities(self, data: Data, new: Data) -> Probabilities:
         """Of nodes that were not in the graph, which is given as loaded."""
-        return self._mean(data, lambda model, data, graph: model.new_probabilities(data, graph, new), "take new nodes")
+        return self._mean(data, lambda model, data, graph: model.new_uncalibrated(data, graph, new), "take new nodes")
 
     def _mean(self, data: Data, score: Score, task: str) -> Probabilities:
         """Over the members that can; the others are named in a warning, and the weights of the rest scaled to 1.
@@ -170,6 +186,7 @@ class SavedEnsemble:
             )
         used = sum(weight for name, weight in self.weights.items() if name not in errors)
         folds = [apply(np.ones(1), total[np.newaxis] / used, self.temperature) for total in totals]
+        folds = folds if self.calibration is None else [self.calibration.apply(each) for each in folds]
         mean: Probabilities = np.mean(folds, axis=0)
         return mean
 
@@ -224,9 +241,10 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
         raise InputError(
             f"'{folder / ENSEMBLE}' is damaged: weights and temperatures of split {chosen} must be positive."
         )
+    calibration = read_calibration(folder / ENSEMBLE, found.get("calibration"), len(record["classes"]))
     if models:
         name = _best(folder, record, models)
-        weights, temperatures, temperature, threshold = {name: 1.0}, {name: 1.0}, 1.0, None
+        weights, temperatures, temperature, threshold, calibration = {name: 1.0}, {name: 1.0}, 1.0, None, None
         why.append(f"member {name} by itself (--model)")
     else:
         parts = ", ".join(f"{name} {weight:.2f}" for name, weight in sorted(weights.items(), key=lambda each: -each[1]))
@@ -236,7 +254,9 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     elif split is None and len(trained) > 1:
         why.append(f"split {chosen}, the first of {len(trained)} (--split)")
     splits = trained if record["folds"] else [chosen]
-    return SavedEnsemble(folder, "; ".join(why), record, weights, splits, temperatures, temperature, threshold)
+    return SavedEnsemble(
+        folder, "; ".join(why), record, weights, splits, temperatures, temperature, threshold, calibration
+    )
 
 
 def _best(folder: Path, record: Report, names: Sequence[str]) -> str:

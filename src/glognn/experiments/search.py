@@ -1,17 +1,16 @@
 """Search for settings: Optuna studies whose objective is the mean validation score over splits, never a test score.
 
 A study lives in a folder: ``study.json`` (what is searched), ``study.journal`` (the trials, unless another Optuna
-storage is named), a lock for each worker. Trials are taken under one lock, so that workers together do exactly as many
-as asked for; the trial of a worker that died (its lock is free) is marked as failed and its settings are tried again.
+storage is named), and locks (:mod:`~glognn.experiments.study_locks`). Trials are taken under one of them, so that
+workers together do exactly as many as asked for; the trial of a worker that died (its lock is free) is marked as failed
+and its settings are tried again.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-import uuid
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
+from glognn.experiments.study_locks import FolderLocks, StudyLocks, check_storage, study_locks
 from glognn.records import NUMBER, Form, misfit, read_record
 from glognn.storage import write_json, write_text
 
@@ -158,6 +158,7 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
     from glognn.experiments.pruning import JUDGED_EVERY
 
     folder.mkdir(parents=True, exist_ok=True)
+    check_storage(storage)
     pruner = optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=4 * JUDGED_EVERY)
     try:
         study = optuna.create_study(
@@ -241,39 +242,12 @@ def do_trials(
     search = read_search(folder)
     study = open_study(folder, search, storage)
     graphs = graphs or Graphs()
-    with _alive(folder) as worker:
-        while taken := take_trials(folder, study, search, trials, worker, together):
+    locks = study_locks(folder, storage, study.study_name)
+    with locks.alive() as worker:
+        while taken := take_trials(folder, study, search, trials, worker, together, locks):
             for group in _by_shape(taken):
                 _train_trials(study, group, search, graphs.of(group[0][1]).graph)
                 yield len(group)
-
-
-@contextmanager
-def _alive(folder: Path) -> Iterator[str]:
-    """Hold a lock that says this worker lives; its name."""
-    from filelock import FileLock
-
-    name = uuid.uuid4().hex
-    path = folder / "workers" / f"{name}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(path):
-            yield name
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _is_alive(folder: Path, name: str) -> bool:
-    from filelock import FileLock, Timeout
-
-    path = folder / "workers" / f"{name}.lock"
-    if not path.exists():
-        return False
-    try:
-        with FileLock(path, timeout=0):
-            return False
-    except Timeout:
-        return True
 
 
 def _grid_point(search: Search, number: int) -> dict[str, Any] | None:
@@ -291,21 +265,28 @@ def _grid_point(search: Search, number: int) -> dict[str, Any] | None:
 
 
 def take_trials(
-    folder: Path, study: optuna.Study, search: Search, trials: int, worker: str, together: int
+    folder: Path,
+    study: optuna.Study,
+    search: Search,
+    trials: int,
+    worker: str,
+    together: int,
+    locks: StudyLocks | None = None,
 ) -> list[TakenTrial]:
     """The next trials for a worker, with their configurations; none when enough are done or under way."""
-    from filelock import FileLock
     from optuna.samplers import PartialFixedSampler, RandomSampler
     from optuna.trial import TrialState
 
     space, sampler = search.whole_space(), study.sampler
     taken: list[TakenTrial] = []
-    with FileLock(folder / ".lock"):
+    locks = locks or FolderLocks(folder)
+    with locks.taking():
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         for lost in running:
-            if lost.user_attrs.get("worker") == worker or not _is_alive(folder, lost.user_attrs.get("worker", "")):
+            holder = lost.user_attrs.get("worker", "")
+            if holder == worker or not locks.is_alive(holder):
                 _try_again(study, search, lost)
-                (folder / "workers" / f"{lost.user_attrs.get('worker')}.lock").unlink(missing_ok=True)
+                locks.forget(holder)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         left = trials - len(finished_trials(study)) - len(running)
         if not study.get_trials(deepcopy=False) and (published := search.published()) is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.data.layout import TABLES
 from glognn.data.sources import find_source
 from glognn.errors import InputError, about
-from glognn.experiments.advice import advise
+from glognn.experiments.advice import advise, describe, look
 from glognn.experiments.config import RunConfig, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import split_names
@@ -114,16 +114,11 @@ def _search(
 
 
 def _start(folder: Path, configs: list[RunConfig], mirror: str | Path | None, progress: Progress) -> TrainedModels:
-    from glognn.data.table_graph import KeptTables
     from glognn.experiments.folder import start_runs
 
     graphs = _load(configs, mirror)
-    advice: list[str] = []
     runs = start_runs(folder, configs)
-    if (folder / TABLES).is_file():
-        sizes = KeptTables.load(folder).read["class_sizes"]
-        advice = advise(sizes, graphs[0].facts, configs[0], tuned=(folder / "tune").is_dir())
-    return _run(folder, runs, graphs, advice, progress)
+    return _run(folder, runs, graphs, progress, advises=(folder / TABLES).is_file())
 
 
 def _resume(folder: Path, mirror: str | Path | None, progress: Progress) -> TrainedModels:
@@ -132,11 +127,12 @@ def _resume(folder: Path, mirror: str | Path | None, progress: Progress) -> Trai
     find_runs(folder)
     with held(folder):
         runs = find_runs(folder)
-        return _run(folder, runs, _load([config for _, config in runs], mirror), [], progress)
+        return _run(folder, runs, _load([config for _, config in runs], mirror), progress)
 
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
     """The graph of each run, once it is sure that all of them can be trained."""
+    from glognn.training.positive import scoring
     from glognn.training.preflight import check_memory
 
     graphs = Graphs(mirror)
@@ -146,6 +142,8 @@ def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGra
         for split in parse_splits(each.splits, graph.num_splits):
             with about(f"'{each.dataset}'"):
                 graph.check_trainable(split)
+        with about(f"'{each.dataset}'"):
+            scoring(graph, each.training)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 
@@ -154,16 +152,26 @@ def _run(
     folder: Path,
     runs: list[tuple[Path, RunConfig]],
     graphs: list[LoadedGraph],
-    advice: list[str],
     progress: Progress,
+    *,
+    advises: bool = False,
 ) -> TrainedModels:
+    from glognn.experiments.appraisal import Appraiser
     from glognn.experiments.run import run_splits
 
-    progress.on_graph(graphs[0], advice)
+    configs, graph = [config for _, config in runs], graphs[0].graph
+    progress.on_graph(graphs[0])
+    appraiser = None
+    if configs[0].training.engine != "distributed":  # whose ranks have each a part of the nodes
+        facts = look(graph, parse_splits(configs[0].splits, graph.num_splits)[0])
+        advice = advise(facts, configs, graph.num_splits, tuned=(folder / "tune").is_dir()) if advises else []
+        progress.on_description(describe(facts), advice)
+        appraiser = Appraiser(graph)
     pairs = list(zip(runs, graphs, strict=True))
     total = sum(len(parse_splits(config.splits, loaded.graph.num_splits)) for (_, config), loaded in pairs)
     progress.on_begin(Work("splits", total, 0, 1, folder))
     reports = [
-        run_splits(child, config, loaded, [progress], progress.on_split_end) for (child, config), loaded in pairs
+        run_splits(child, config, loaded, [progress], progress.on_split_end, appraiser)
+        for (child, config), loaded in pairs
     ]
     return TrainedModels(folder, [child for child, _ in runs], reports)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from glognn.data.sources import find_source
 from glognn.errors import GloGNNError, InputError, about
-from glognn.experiments.config import DEFAULT_DATASET, DEFAULT_MODEL, RunConfig, resolve
+from glognn.experiments.config import DEFAULT_DATASET, DEFAULT_MODEL, RunConfig, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import parse_names, split_names
 from glognn.experiments.progress import Progress, Work
@@ -35,6 +35,8 @@ from glognn.training.config import TrainingConfig
 if TYPE_CHECKING:
     import optuna
 
+    from glognn.experiments.run import LoadedGraph
+
 DEFAULT_SPACE = "wide"
 ROOT = Path("runs/tune")
 """Where studies are kept unless asked otherwise."""
@@ -53,6 +55,7 @@ class StudyResult:
         trial: The number of their trial.
         trials: How many trials count.
         origin: ``published`` where the authors' settings are the best, else ``drawn``.
+        baselines: Mean validation scores of the baselines over the same splits, by name.
         path: The file of the best settings, which ``train_models(config=...)`` reads.
         study: All trials, as Optuna has them.
     """
@@ -65,6 +68,7 @@ class StudyResult:
     trial: int
     trials: int
     origin: str
+    baselines: dict[str, float | None]
     path: Path
     study: optuna.Study = field(repr=False)
 
@@ -136,10 +140,10 @@ def tune(
         at_once = together or (trials if sampler == "random" else 8 if held["device"] == "cuda" else 1)
         work = partial(_search, trials=trials, storage=storage, mirror=data_mirror, together=at_once)
         _do_searches(work, studies, opened, trials, worker_count(workers, held["device"]), progress)
-    found = []
+    found, graphs = [], Graphs(data_mirror)
     for folder, search in studies.items():
         try:
-            found.append(_result(folder, search, opened[folder]))
+            found.append(_result(folder, search, opened[folder], graphs))
         except InputError:
             if single:
                 raise
@@ -202,18 +206,30 @@ def _best_score(study: optuna.Study) -> float | None:
         return None
 
 
-def _result(folder: Path, search: Search, study: optuna.Study) -> StudyResult:
+def _result(folder: Path, search: Search, study: optuna.Study, graphs: Graphs) -> StudyResult:
     with locked(folder), about(f"'{folder}'"):
         trial, path = best_trial(study), write_best(folder, study, search)
+    config = search.config_of(trial)
     return StudyResult(
         folder=folder,
         search=search,
-        config=search.config_of(trial),
+        config=config,
         settings=chosen_settings(search, trial),
         validation=trial.value or 0.0,
         trial=trial.number,
         trials=len(finished_trials(study)),
         origin=trial.user_attrs.get("origin", "drawn"),
+        baselines=_baselines(config, graphs.of(config)),
         path=path,
         study=study,
     )
+
+
+def _baselines(config: RunConfig, loaded: LoadedGraph) -> dict[str, float | None]:
+    """What settings must beat: mean validation scores, as the objective is."""
+    from glognn.experiments.appraisal import Appraiser, baselines_over
+
+    appraiser = Appraiser(loaded.graph)
+    splits = parse_splits(config.splits, loaded.graph.num_splits)
+    found = baselines_over([appraiser.baseline_scores(split, config.training) for split in splits])
+    return {name: (scores["val"] or {}).get("mean") for name, scores in found.items()}

@@ -24,7 +24,8 @@ class GraphConfig(Settings):
         "none",
         "'row' divides each node's features by the sum of their absolute values, 'length' by the root of the sum of "
         "their squares; 'standard' gives each column mean 0 and (unbiased) standard deviation 1; 'auto' takes 'length' "
-        "for features that are sparse and nowhere negative, and 'standard' for others.",
+        "for features that are sparse and nowhere negative, 'none' for those of tables, whose columns have their scale "
+        "already, and 'standard' for others.",
         ("none", "row", "standard", "length", "auto"),
     )
     unlabelled: str = choice(

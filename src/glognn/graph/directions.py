@@ -125,6 +125,8 @@ def new_link_rows(extension: Extension, name: str) -> SparseMatrix:
 
 def neighbour_means(graph: Graph) -> Any:
     """Mean of the features of all neighbours, n x f, sparse where features are."""
+    if (made := graph.made_together("neighbour-means")) is not None:
+        return made
     joined = _both_ways(edges(graph.adjacency), sp.csr_array(edges(graph.adjacency).T))
     return _means(joined, graph)
 
@@ -146,6 +148,8 @@ def _means(rows: sp.csr_array, graph: Graph) -> Any:
 def degrees(graph: Graph) -> Any:
     """What is known of a node's place without labels: logarithms of its numbers of edges out and in, of its nonzero
     features, and the mean of those of its neighbours' edges; each standardised and by quantiles, n x 64."""
+    if (made := graph.made_together("degrees")) is not None:
+        return made
     counts = graph.adjacency.kept("degree-counts", lambda matrix: _known_counts(graph))
     return _encoded(counts, counts, graph)
 

@@ -39,6 +39,7 @@ class Graph:
         num_classes: One more than the largest label.
         edge_counts: What preparing did to the list of edges.
         config: How the graph was prepared.
+        class_names: Of classes 0, 1, ..., where they have names; no part of the fingerprint.
     """
 
     x: Matrix | None
@@ -48,6 +49,7 @@ class Graph:
     num_classes: int
     edge_counts: EdgeCounts
     config: GraphConfig
+    class_names: tuple[str, ...] = ()
 
     @classmethod
     def from_data(cls, data: Data, config: GraphConfig | None = None, *, dtype: torch.dtype = torch.float32) -> Graph:
@@ -55,11 +57,12 @@ class Graph:
 
         Read are ``edge_index``, ``edge_weight`` (optional; a one-column ``edge_attr`` is not taken for
         weights), ``x`` (optional; dense or any torch sparse layout), ``y`` (optional, -1 = unlabelled)
-        and ``train_mask``, ``val_mask``, ``test_mask`` (optional, n or n x splits).
+        and ``train_mask``, ``val_mask``, ``test_mask`` (optional, n or n x splits). ``encoded`` = true says
+        that the columns of ``x`` have their scale already, as those of tables have.
         """
         config = GraphConfig() if config is None else config
         if config.feature_normalization == "auto":
-            config = replace(config, feature_normalization=_fitting_normalization(data.x))
+            config = replace(config, feature_normalization=_fitting_normalization(data))
         num_nodes = _count_nodes(data)
         edge_index = data.edge_index
         if edge_index is None:
@@ -134,6 +137,10 @@ class Graph:
                 f"Got only class {int(present[0])} instead."
             )
 
+    def class_counts(self, name: str, split: int) -> Tensor:
+        """How many nodes of each class are in a set of a split."""
+        return torch.bincount(self.y[self.masks[name][:, split]], minlength=self.num_classes)
+
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Graph:
         return replace(
             self,
@@ -146,6 +153,15 @@ class Graph:
     def with_masks(self, masks: Mapping[str, Tensor]) -> Graph:
         """The same graph under other splits (boolean, n x splits each)."""
         return replace(self, masks=_finish_masks(masks, self.y))
+
+    @property
+    def exchanged_rows(self) -> int:
+        """Rows that a part of a larger graph sends and receives for a product; none of a graph that is whole."""
+        return 0
+
+    def made_together(self, name: str) -> Any:
+        """What a part of a larger graph makes by name with the other parts; nothing for a graph that is whole."""
+        return None
 
     def fingerprint(self) -> str:
         """A short hash of the content: equal for equal graphs, whatever file or object they came from."""
@@ -221,13 +237,17 @@ def prepare_features(
     return SparseMatrix.from_torch(x, dtype) if sparse else aligned(x.to(dtype))
 
 
-def _fitting_normalization(x: Any) -> str:
-    """'length' where features are sparse and nowhere negative, as words and categories are, 'standard' elsewhere."""
+def _fitting_normalization(data: Data) -> str:
+    """'length' where features are sparse and nowhere negative, as words and categories are. Elsewhere 'standard', or
+    'none' where every column has its scale already, and a rare 0 or 1 is not to be blown up."""
+    x = data.x
     if not isinstance(x, Tensor) or x.dim() != 2 or x.is_complex():
         return "none"  # refused, where it is checked
     values = x if x.layout == torch.strided else x.to_sparse_csr().values()
     sparse = int(torch.count_nonzero(values)) < SPARSE_BELOW * x.shape[0] * x.shape[1]
-    return "length" if sparse and bool((values >= 0).all()) else "standard"
+    if sparse and bool((values >= 0).all()):
+        return "length"
+    return "none" if getattr(data, "encoded", False) else "standard"
 
 
 def _vanishing(x: Tensor, dtype: torch.dtype) -> Tensor:

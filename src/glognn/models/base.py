@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_chec
 import torch
 from torch import Tensor, nn
 
+from glognn.distributed.part import Part
 from glognn.errors import InputError
 from glognn.graph.adjacency import AdjacencyCache, EdgeCounts
 from glognn.graph.config import GraphConfig
@@ -107,6 +108,10 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
     @classmethod
     def for_graph(cls, graph: Graph, config: ModelConfig) -> Self:
         """A model of the right size for a graph, in the graph's precision and on its device."""
+        if isinstance(graph, Part):
+            from glognn.models.parts import part_model
+
+            return part_model(cls, graph, config)
         model = cls(graph.num_features, graph.num_classes, graph.num_nodes, **config.as_dict())
         return model.to(device=graph.adjacency.matrix.device, dtype=graph.adjacency.matrix.dtype)
 

@@ -8,14 +8,17 @@ they have hidden layers. The products with A and with sparse features are ours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 from torch_geometric.nn.dense import Linear
 from torch_geometric.nn.models import LINKX as PyGLINKX
 from torch_geometric.nn.models.linkx import SparseLinear
 
+from glognn.distributed.node_rows import NodeRows
 from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
@@ -34,7 +37,18 @@ class LINKXInputs(NamedTuple):
 
 
 class _EdgeLinear(SparseLinear):  # type: ignore[misc]
-    """PyTorch Geometric's linear map of the adjacency, with prepared edges."""
+    """PyTorch Geometric's linear map of the adjacency, with prepared edges; on several ranks the rows of own nodes."""
+
+    rows: NodeRows | None = None
+
+    def reset_parameters(self) -> None:
+        if self.rows is None:
+            super().reset_parameters()
+            return
+        bound = 1 / math.sqrt(self.rows.total)
+        with torch.no_grad():
+            self.weight.copy_(self.rows.drawn(self.out_channels, lambda block: block.uniform_(-bound, bound)))
+            self.bias.uniform_(-bound, bound)
 
     def forward(self, incoming: SparseMatrix, edge_weight: None = None) -> Tensor:
         out: Tensor = spmm(incoming, self.weight) + self.bias

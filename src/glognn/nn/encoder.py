@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glognn.distributed.node_rows import NodeRows
 from glognn.graph.sparse import Matrix
 from glognn.ops.products import matmul
 
@@ -18,8 +19,11 @@ class Linear(nn.Module):
     """A linear map of a dense or sparse input: X W + bias, in O(nnz(X) k).
 
     W is stored (in, out), because a sparse product reads its rows. The initial values are those that a
-    ``torch.nn.Linear`` would draw in float64: a seed decides them whatever the precision and device.
+    ``torch.nn.Linear`` would draw in float64: a seed decides them whatever the precision and device. On several ranks
+    a map of an input with a column for each node has the ``rows`` of own nodes.
     """
+
+    rows: NodeRows | None = None
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -31,9 +35,11 @@ class Linear(nn.Module):
     def reset_parameters(self) -> None:
         if self.weight.is_meta:  # only counted
             return
-        bound = 1.0 / math.sqrt(max(self.weight.shape[0], 1))
+        count = self.weight.shape[0] if self.rows is None else self.rows.total
+        bound = 1.0 / math.sqrt(max(count, 1))
         for column in self.weight.T:
-            column.copy_(_uniform(column.numel(), bound))
+            drawn = _uniform(count, bound)
+            column.copy_(drawn if self.rows is None else drawn[self.rows.own])
         self.bias.copy_(_uniform(self.bias.numel(), bound))
 
     def forward(self, x: Matrix) -> Tensor:

@@ -26,6 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from glognn.distributed.ranks import over_ranks
 from glognn.errors import InputError, NotFiniteError, TrainingError
 from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
@@ -262,7 +263,7 @@ class GlobalHomophily(nn.Module):
         g, b = self.gamma, self.beta1 + self.beta2
         V = self._factor(H)
         wide = V.double()
-        G = wide.T @ wide
+        G = over_ranks(wide.T @ wide)
         scale = self._betas_scale(G)
         b = b * scale
         identity = torch.eye(self.channels, dtype=G.dtype, device=G.device)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from glognn.distributed.matrix import PartMatrix
 from glognn.graph.sparse import Matrix, SparseMatrix
 
 
@@ -36,7 +37,9 @@ class _SparseProduct(torch.autograd.Function):
 
 
 def spmm(matrix: SparseMatrix, dense: Tensor) -> Tensor:
-    """``matrix @ dense`` for a sparse n x m matrix and a dense m x k one, in O(nnz k)."""
+    """``matrix @ dense``, sparse n x m times dense m x k, in O(nnz k); across ranks, own rows of both."""
+    if isinstance(matrix, PartMatrix):
+        return matrix.product(dense)
     product: Tensor = _SparseProduct.apply(matrix, dense.contiguous())  # type: ignore[no-untyped-call]
     return product
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from glognn.experiments.leaderboard import standings
+from glognn.report.text import score_name, visible
 
 CARD = "README.md"
 """Its file in the folder."""
@@ -13,13 +14,14 @@ CARD = "README.md"
 
 def model_card(record: Mapping[str, Any]) -> str:
     """What the model is, on which data, with which settings, how good, made with what, and how to load it."""
-    params, scores = record["params"], record["scores"]
+    params, scores, name = record["params"], record["scores"], _score_name(record)
     measured = [
-        (f"{scores['metric']}, training nodes", _number(scores["train"])),
-        (f"{scores['metric']}, validation nodes", _number(scores["val"])),
-        *([(f"{scores['metric']}, test nodes", _number(scores["test"]))] if scores.get("test") is not None else []),
+        (f"{name}, training nodes", _number(scores["train"])),
+        (f"{name}, validation nodes", _number(scores["val"])),
+        *([(f"{name}, test nodes", _number(scores["test"]))] if scores.get("test") is not None else []),
         ("selected epoch", scores["epoch"]),
         ("epochs trained", record["epochs"]),
+        *_positive(record),
         ("decision threshold", _number(record["threshold"])),
     ]
     return "\n".join(
@@ -39,17 +41,19 @@ def model_card(record: Mapping[str, Any]) -> str:
     )
 
 
-def ensemble_card(ensemble: Mapping[str, Any], fitted: Mapping[str, Any] | None = None) -> str:
+def ensemble_card(ensemble: dict[str, Any], fitted: Mapping[str, Any] | None = None) -> str:
     """The card of an automatic run, from its ``ensemble.json``: what kind of graph it is, which models, how good.
 
     Args:
         ensemble: The record of the run.
         fitted: ``estimator.json`` of a classifier that holds the run, which knows more of graph and settings.
     """
-    metric, first, *rows = ensemble["metric"], *standings(ensemble)
+    named = ensemble if fitted is None else ensemble | {"positive_class": fitted["positive_class"]}
+    metric, first, *rows = score_name(named), *standings(ensemble)
     measured = [
         (f"{metric}, validation nodes", _spread(first.val, first.val_spread)),
         *([(f"{metric}, test nodes", _spread(first.test, first.test_spread))] if first.test is not None else []),
+        *_positive(named),
         ("best single member on validation", ensemble["best_single"]["name"]),
         ("seconds", _number(ensemble["seconds"])),
         ("ended", ensemble["ended"] or "not yet"),
@@ -87,6 +91,15 @@ def ensemble_card(ensemble: Mapping[str, Any], fitted: Mapping[str, Any] | None 
             *_LOADING,
         ]
     )
+
+
+def _score_name(record: Mapping[str, Any]) -> str:
+    return score_name({"metric": record["scores"]["metric"], "positive_class": record["positive_class"]})
+
+
+def _positive(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = record.get("positive_class")
+    return [] if found is None else [("positive class", visible(found["name"]))]
 
 
 def _spread(score: float | None, spread: float | None) -> str:

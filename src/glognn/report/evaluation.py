@@ -7,22 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 from glognn.report.figures import COLOURS, new_figure
-from glognn.report.text import visible
+from glognn.report.text import class_score, visible
 from glognn.storage import write_atomically
 
 _NUMBERED_UP_TO, _NAMED_UP_TO = 12, 40
 
 
 def score_table(found: dict[str, Any]) -> Table:
-    """Metrics and calibration error, in percent."""
+    """Metrics, those of one class with its name, beside those of the baselines; calibration error; all in percent."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric")
-    table.add_column("%", justify="right")
+    baselines = found.get("baselines", {})
+    for heading in ("%", *(f"{name}, %" for name in baselines)):
+        table.add_column(heading, justify="right")
     for name, score in found["scores"].items():
-        table.add_row(name, "undefined" if score is None else f"{100 * score:.2f}")
+        every = [score, *(scores.get(name) for scores in baselines.values())]
+        shown = ["undefined" if each is None else f"{100 * each:.2f}" for each in every]
+        table.add_row(escape(class_score(name, found["positive_class"])), *shown)
     table.add_row("expected calibration error", f"{100 * found['calibration']['expected_calibration_error']:.2f}")
     return table
 

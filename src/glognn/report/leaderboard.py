@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table
 
 from glognn.errors import InputError
-from glognn.experiments.leaderboard import FINISHED, OF_ALL, Standing
+from glognn.experiments.leaderboard import BASELINE, FINISHED, OF_ALL, Standing
 from glognn.report.figures import COLOURS, new_figure
 from glognn.report.text import visible
 from glognn.storage import write_atomically
@@ -23,7 +23,8 @@ _ROW_HEIGHT = 0.32  # inches
 
 def leaderboard_table(rows: Sequence[Standing]) -> Table:
     """A row for each, scores in percent, the best single member with a star; who has no scores says why."""
-    tested, unfinished = any(row.test is not None for row in rows), any(row.state != FINISHED for row in rows)
+    tested = any(row.test is not None for row in rows)
+    unfinished = any(row.state not in (FINISHED, BASELINE) for row in rows)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("member", "model"):
         table.add_column(heading, no_wrap=True)
@@ -42,13 +43,13 @@ def leaderboard_table(rows: Sequence[Standing]) -> Table:
             _number(row.seconds_to_predict, ".2f"),
             _number(row.memory_mib, ",.0f"),
             *[_state(row)] * unfinished,
-            style="bold" if row.name == OF_ALL else None,
+            style="bold" if row.name == OF_ALL else "dim" if row.state == BASELINE else None,
         )
     return table
 
 
 def _state(row: Standing) -> str:
-    return "" if row.state == FINISHED else f"{row.state}: {row.reason}" if row.reason else row.state
+    return "" if row.state in (FINISHED, BASELINE) else f"{row.state}: {row.reason}" if row.reason else row.state
 
 
 def _percent(score: float | None, spread: float | None) -> str:
@@ -70,8 +71,8 @@ def as_csv(rows: Sequence[Standing]) -> str:
     return text.getvalue()
 
 
-def plot_leaderboard(rows: Sequence[Standing], metric: str, path: Path) -> Path:
-    """Validation scores as bars with their spread, test scores as points, weights beside them."""
+def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
+    """Validation scores, named ``score``, as bars with their spread, test scores as points, weights beside them."""
     if path.suffix not in _PICTURES:
         raise InputError(f"A picture must be a file {' or '.join(_PICTURES)}. Got '{path}' instead.")
     shown = [row for row in rows if row.val is not None]
@@ -99,14 +100,16 @@ def plot_leaderboard(rows: Sequence[Standing], metric: str, path: Path) -> Path:
     axes.set_xlim(max(0.0, low - 0.25 * room), min(100.0, high) + 0.06 * room)
     names = [f"{row.name}, {row.model}" if row.name not in (row.model, OF_ALL) else row.name for row in shown]
     axes.set_yticks(range(len(shown)), [visible(name) for name in names], parse_math=False)
-    beside = [f"{row.weight:.2f}{f', {BEST}' if row.best_single else ''}" for row in shown]
+    beside = [
+        "" if row.state == BASELINE else f"{row.weight:.2f}{f', {BEST}' if row.best_single else ''}" for row in shown
+    ]
     for place, words in [(-0.75, "weight"), *enumerate(beside)]:
         axes.annotate(
             words, (1.0, place), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
             va="center", fontsize=9, annotation_clip=False,
         )  # fmt: skip
     axes.invert_yaxis()
-    axes.set_xlabel(f"validation {metric.replace('_', ' ')} (%), with its standard deviation")
+    axes.set_xlabel(f"validation {score} (%), with its standard deviation", parse_math=False)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

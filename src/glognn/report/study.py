@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from glognn.experiments.search import PUBLISHED
 from glognn.experiments.tune import StudyResult
 from glognn.report.figures import new_figure, save_figure
+from glognn.report.summary import percent
+from glognn.report.text import class_score
 from glognn.storage import locked
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
 def render_best(found: StudyResult) -> str:
     """Draw a study's pictures into its folder; its best settings, and where all of this lies."""
-    metric = found.config.training.metric
+    training = found.config.training
+    metric = class_score(training.metric, training.positive_class or "the rarer class")
     with locked(found.folder):
         pictures = plot_study(found.study, found.folder, metric)
     shown = ", ".join(
@@ -25,21 +28,28 @@ def render_best(found: StudyResult) -> str:
         for name, value in found.settings.items()
     )
     drawn = ", ".join(str(path) for path in pictures if path.suffix == ".png")
+    beside = ", ".join(f"{name} {percent(score)} %" for name, score in found.baselines.items())
     return (
         f"best of {found.trials} trials: number {found.trial}, mean validation {metric} {100 * found.validation:.2f} %"
-        f"\n  {shown}\nSettings: {found.path}" + (f"\nPictures: {drawn}" if drawn else "")
+        f"\nbaselines: {beside}\n  {shown}\nSettings: {found.path}" + (f"\nPictures: {drawn}" if drawn else "")
     )
 
 
 def best_table(found: Sequence[StudyResult]) -> str:
-    """The validation scores of several studies: a row for each model, a column for each dataset."""
+    """The validation scores of several studies: a row for each model and baseline, a column for each dataset."""
     scores: dict[str, dict[str, str]] = {}
+    baselines: dict[str, dict[str, str]] = {}
     for each in found:
         mark = " (published)" if each.origin == PUBLISHED else ""
         scores.setdefault(each.search.model, {})[each.search.dataset] = f"{100 * each.validation:.2f}{mark}"
+        for name, score in each.baselines.items():
+            baselines.setdefault(f"baseline: {name}", {}).setdefault(each.search.dataset, percent(score))
     columns = list(dict.fromkeys(each.search.dataset for each in found))
     lines = [f"| validation, % | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
-    lines += [f"| {model} | {' | '.join(row.get(name, '') for name in columns)} |" for model, row in scores.items()]
+    lines += [
+        f"| {model} | {' | '.join(row.get(name, '') for name in columns)} |"
+        for model, row in (scores | baselines).items()
+    ]
     return "\n".join(lines)
 
 

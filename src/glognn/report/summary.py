@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
+
+from glognn.report.text import score_name
 
 
 def score_text(report: dict[str, Any], which: str = "selected") -> str:
     """``82.19 ± 1.17`` over splits, or the one score, in percent."""
-    test = report["scores"][which]["test"]
-    if report["kind"] == "run":
-        return f"{100 * test:.2f}"
-    return f"{100 * test['mean']:.2f} ± {100 * test['std']:.2f}"
+    return percent(report["scores"][which]["test"])
 
 
-def percent(score: dict[str, float | None]) -> str:
-    """``82.19 ± 1.17``, or without a spread ``82.19``, from a mean and a standard deviation."""
-    mean, std = (score[name] for name in ("mean", "std"))
-    return f"{100 * (mean or 0.0):.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
+def percent(score: dict[str, float | None] | float | None) -> str:
+    """``82.19 ± 1.17``, from a mean and a standard deviation; ``82.19`` without one; nothing without a score."""
+    mean, std = (score["mean"], score["std"]) if isinstance(score, dict) else (score, None)
+    return "" if mean is None else f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
 
 
-def summary_table(reports: list[dict[str, Any]]) -> Table:
-    """One row per model: test score as mean ± standard deviation over splits, epochs and seconds."""
+def summary_table(reports: Sequence[dict[str, Any]]) -> Table:
+    """One row per model: test score as mean ± standard deviation over splits, epochs and seconds; then the baselines.
+
+    Baselines are fitted on the same splits and scored on the same nodes.
+    """
     first = reports[0]
     chosen = "best validation" if first["selection"] == "best" else "last epoch"
     table = Table(header_style="bold", pad_edge=False, box=None)
-    table.add_column("model")
-    table.add_column(f"test {first['metric']}, % ({chosen})", justify="right")
+    table.add_column("model", no_wrap=True)
+    table.add_column(f"test {escape(score_name(first))}, % ({chosen})", justify="right")
     table.add_column("splits", justify="right")
     table.add_column("epochs", justify="right")
     table.add_column("seconds", justify="right")
@@ -37,8 +41,36 @@ def summary_table(reports: list[dict[str, Any]]) -> Table:
         table.add_row(
             report["config"]["model"]["name"],
             score_text(report),
-            "1" if single else str(len(report["splits"])),
+            _splits(report),
             f"{epochs:,}",
             f"{report['seconds']:.1f}",
         )
+    judged = next((report for report in reports if "baselines" in report), None)
+    for name, scores in judged["baselines"].items() if judged else ():
+        assert judged is not None
+        table.add_row(f"baseline: {name}", percent(scores["test"]), _splits(judged), style="dim")
     return table
+
+
+def _splits(report: dict[str, Any]) -> str:
+    return "1" if report["kind"] == "run" else str(len(report["splits"]))
+
+
+def baselines_text(baselines: dict[str, Any], name: str) -> str:
+    """The scores of baselines on a set, in a line: ``constant 20.00, logistic regression 61.30``."""
+    shown = {each: percent(scores[name]) for each, scores in baselines.items()}
+    return ", ".join(f"{each} {score}" for each, score in shown.items() if score)
+
+
+def beware(reports: Iterable[dict[str, Any]]) -> str:
+    """What records say to beware of, a line for each; those that several models share are said once."""
+    reports = list(reports)
+    found: dict[str, list[str]] = {}
+    for report in reports:
+        for caution in report.get("cautions", ()):
+            found.setdefault(caution, []).append(report["config"]["model"]["name"] if "config" in report else "")
+    lines = []
+    for caution, models in found.items():
+        everyone = len(reports) == 1 or len(models) == len(reports)
+        lines.append(f"  {caution}" if everyone else f"  {', '.join(models)}: {caution}")
+    return "\n".join(["Beware:", *lines]) if lines else ""

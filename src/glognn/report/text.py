@@ -1,8 +1,12 @@
-"""Text of a user as it is shown: what would command a terminal is written out instead."""
+"""Names as they are shown: of a user's text, what would command a terminal is written out; scores name their class."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
+
+from glognn.training.config import OF_ONE_CLASS, RANKINGS
 
 _COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters other than tab and newline, overrides of the direction, and halves of characters that no terminal
@@ -12,3 +16,15 @@ is sent (bytes of file names that are not UTF-8)."""
 def visible(text: str) -> str:
     r"""Escape codes and the like as Python writes them (``\x1b[31m``); all else as it is."""
     return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def score_name(record: Mapping[str, Any]) -> str:
+    """``average precision of fraud``: the metric of a record, with the class that it is of."""
+    positive = record.get("positive_class")
+    return class_score(record["metric"], None if positive is None else positive["name"])
+
+
+def class_score(metric: str, positive: str | None) -> str:
+    """A metric with the class that it is of, where it is of one."""
+    of_class = positive is not None and metric in (*OF_ONE_CLASS, *RANKINGS)
+    return metric.replace("_", " ") + (f" of {visible(str(positive))}" if of_class else "")

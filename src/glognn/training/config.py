@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from glognn.settings import Settings, choice, integer, real
+import math
+from dataclasses import dataclass
 
-ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted")
-METRIC_NAMES = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision")
+from glognn.errors import InputError
+from glognn.settings import Settings, choice, integer, real, text
+
+ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted", "distributed")
+METRIC_NAMES = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "roc_auc",
+    "average_precision",
+    "f1",
+    "precision",
+    "recall",
+    "macro_precision",
+    "mcc",
+    "precision_at_k",
+    "recall_at_k",
+    "neg_log_loss",
+    "neg_brier",
+)
+"""In all of them larger is better; losses have a minus."""
+OF_ONE_CLASS = ("f1", "precision", "recall", "precision_at_k", "recall_at_k")
+"""Metrics of the positive class."""
+RANKINGS = ("roc_auc", "average_precision")
+"""Metrics of the positive class against the rest where there is one, else the mean over classes."""
 
 
 class TrainingConfig(Settings):
@@ -31,18 +55,41 @@ class TrainingConfig(Settings):
         "Which epoch's model is kept: 'best' validation score (ties: lower validation loss), or the 'last'.",
         ("best", "last"),
     )
-    metric: str = choice("accuracy", "The score to select by and to report.", METRIC_NAMES)
+    metric: str = choice(
+        "accuracy", "The score to select by and to report; larger is better, losses have a minus.", METRIC_NAMES
+    )
+    positive_class: str = text(
+        "",
+        "The class, as it is written in your labels, that average precision, F1, recall, a threshold and the like are "
+        "about. Empty: the rarer of two classes.",
+        before="",
+    )
+    top_k: int = integer(
+        100,
+        "How many nodes the metrics precision_at_k and recall_at_k look at, those most likely of the positive class.",
+        low=1,
+        before=100,
+    )
     class_weight: str = choice(
         "none",
         "'balanced' lets every class weigh the same in the training loss, however many nodes it has.",
         ("none", "balanced"),
         before="none",
     )
-    threshold: str = choice(
+    threshold: str = text(
         "none",
-        "With two classes: 'validation' takes the second one from the probability on that serves the metric best on "
-        "validation nodes (macro-F1, where the metric needs no threshold) instead of from 0.5 on.",
-        ("none", "validation"),
+        "With two classes: from which probability on the positive one is predicted, instead of 0.5, chosen on "
+        "validation nodes. 'validation': that which serves the metric best (macro-F1, where it needs none). "
+        "'precision=0.8': that which finds most of them while 80 % of those found are right. 'recall=0.9': that with "
+        "the fewest false ones while 90 % are found. 'cost=1:20': the cheapest, where a false one costs 1 and a missed "
+        "one 20.",
+        before="none",
+    )
+    calibrate: str = choice(
+        "none",
+        "Make probabilities mean what they say, on validation nodes: 'temperature' (one number; where classes were "
+        "weighted, also a shift for each) or 'isotonic' (a rising curve, for a thousand nodes and more).",
+        ("none", "temperature", "isotonic"),
         before="none",
     )
     seed: int = integer(0, "Seed of the initial weights and of dropout.", low=0, high=2**32 - 1)
@@ -54,9 +101,44 @@ class TrainingConfig(Settings):
     engine: str = choice(
         "auto",
         "What computes an epoch: 'native' (compiled code on a CPU), 'captured' (CUDA graphs), 'stacked' (many models "
-        "as one), 'eager' (plain PyTorch, one model), 'boosted' (trees, on a CPU); 'auto' takes the fastest that can.",
+        "as one), 'eager' (plain PyTorch, one model), 'boosted' (trees, on a CPU), 'distributed' (several ranks, see "
+        "--distributed); 'auto' takes the fastest that can.",
         ("auto", *ENGINE_NAMES),
     )
     checkpoint_interval: float = real(
         30.0, "Seconds between checkpoints of a run folder; 0 writes one after every epoch.", low=0
     )
+
+    def check(self) -> None:
+        ThresholdRule.parse(self.threshold)
+
+
+@dataclass(frozen=True)
+class ThresholdRule:
+    """How a threshold is chosen: ``kind`` is none, validation, precision, recall or cost.
+
+    ``wanted`` is the precision or recall, ``costs`` what a false and a missed node of the positive class cost.
+    """
+
+    kind: str
+    wanted: float = 0.0
+    costs: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def parse(cls, text: str) -> ThresholdRule:
+        kind, given, value = text.partition("=")
+        try:
+            if kind in ("none", "validation") and not given:
+                return cls(kind)
+            if kind in ("precision", "recall") and 0 < float(value) <= 1:
+                return cls(kind, wanted=float(value))
+            if kind == "cost":
+                false, missed = (float(cost) for cost in value.split(":"))
+                if 0 < false < math.inf and 0 < missed < math.inf:
+                    return cls(kind, costs=(false, missed))
+        except ValueError:
+            pass
+        raise InputError(
+            "The 'threshold' parameter of training must be 'none', 'validation', as 'precision=0.8' or 'recall=0.9', "
+            f"or as 'cost=1:20' (of a false and of a missed one). Got {text!r} instead."
+        )

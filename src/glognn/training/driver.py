@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHARED = ("metric", "class_weight", "dtype", "device", "threads", "selection", "engine")
+SHARED = ("metric", "positive_class", "top_k", "class_weight", "dtype", "device", "threads", "selection", "engine")
 """Training settings that models which train as one have in common; the others are each member's own."""
 
 Ending = TrainingResult | TrainingError
 """What a member came to."""
 
-OUT_OF_TIME = "time limit"
-"""Why a training stopped whose time was used up; it ends as others do, with its best weights so far."""
-
-Stop = Callable[[], bool]
+Stop = Callable[[Mapping[int, History]], str]
+"""Told the histories of the members still training; why all of them stop now, with their best weights so far, or an
+empty string.
+"""
 
 Judge = Callable[[int, Mapping[int, History]], Iterable[int]]
 """Told an epoch and the histories of the members still training; those named in the answer are given up."""
@@ -111,7 +111,7 @@ def train_batch(
         judge: Asked after each epoch which members to give up.
         checkpoint: Where to save the state now and then, and whenever a member ends; what is there is gone on from.
         with_weights: ``False`` leaves the models as they are, when only scores are wanted.
-        stop: Asked after each epoch whether there is no time for another one.
+        stop: Asked after each epoch whether to stop all members now.
 
     Returns:
         What each member came to: a result, an error that concerns it alone, or ``None`` when it was given up or had
@@ -243,7 +243,6 @@ class _Driver:
                 history = self.histories[i]
                 ended[i] = history.stopped(history.diverged(str(error)) if unknown else error, epoch)
         share = (time.perf_counter() - started) / len(self.alive)
-        out_of_time = self.stop is not None and self.stop()
         improved = []
         training = set(self.alive) - set(ended)
         for place, i in enumerate(self.inside):
@@ -258,18 +257,20 @@ class _Driver:
                 continue
             if history.add(train_loss, val_loss, train, val, test, history.seconds + share):
                 improved.append(place)
-            if stopped_by := history.stop_reason() or (OUT_OF_TIME if out_of_time else ""):
+        if self.remembers and improved:
+            self.engine.remember(improved)
+        going = {i: self.histories[i] for i in self.alive if i not in ended}
+        stop = self.stop(going) if going and self.stop is not None else ""
+        for i, history in going.items():
+            if stopped_by := history.stop_reason() or stop:
                 ended[i] = history.result(
-                    test,
+                    values[-1][self.inside.index(i)],
                     stopped_by,
                     engine=self.engine.computed_by,
                     engine_reason=self.choice.reason,
                     member=i,
                     warnings=self.warnings,
                 )
-        if self.remembers and improved:
-            self.engine.remember(improved)
-        going = {i: self.histories[i] for i in self.alive if not isinstance(ended.get(i), TrainingError)}
         if going:
             self._tell_epoch([history.curve[-1] for history in going.values()])
         given_up = [] if self.judge is None else list(self.judge(epoch, going))
@@ -312,11 +313,10 @@ class _Driver:
         """End the members with a weight that is not finite, so that no checkpoint holds them."""
         wrong = []
         for i in self.alive:
-            state, history = self.engine.state(self.inside.index(i)), self.histories[i]
-            bad = [name for name, t in state.items() if t.is_floating_point() and not bool(t.isfinite().all())]
-            if bad:
+            history = self.histories[i]
+            if bad := self.engine.not_finite(self.inside.index(i)):
                 wrong.append(i)
-                self._end(i, history.stopped(history.diverged(f"The weights '{bad[0]}' are not finite"), history.epoch))
+                self._end(i, history.stopped(history.diverged(f"The weights '{bad}' are not finite"), history.epoch))
         self._leave(wrong)
         return wrong
 

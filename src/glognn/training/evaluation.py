@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from glognn.graph.graph import SET_NAMES, Graph
-from glognn.metrics import METRICS
+from glognn.metrics import Scoring
+from glognn.training.config import TrainingConfig
+from glognn.training.positive import scoring
 
 
 def class_weights(y: Tensor, num_classes: int) -> Tensor:
@@ -24,12 +26,12 @@ class Evaluation:
     Args:
         graph: The graph with labels and masks.
         splits: The split of each member.
-        metric: The score, a name of :data:`~glognn.metrics.METRICS`.
-        balanced: Whether classes weigh the same in the training loss.
+        config: The metric, the class that it is of, and whether classes weigh the same in the training loss.
     """
 
-    def __init__(self, graph: Graph, splits: Sequence[int], metric: str, *, balanced: bool = False) -> None:
-        self.metric = metric
+    def __init__(self, graph: Graph, splits: Sequence[int], config: TrainingConfig) -> None:
+        self.metric, self._scoring = config.metric, scoring(graph, config)
+        balanced = config.class_weight == "balanced"
         self._sets = {name: _Sets(graph, splits, name, balanced and name == "train") for name in SET_NAMES}
 
     def train_losses(self, logits: Tensor) -> Tensor:
@@ -41,7 +43,7 @@ class Evaluation:
         loss = self._sets["val"].losses(logits).double()
         if self.metric == "accuracy":
             return torch.stack([loss, *(self._sets[name].accuracies(logits) for name in SET_NAMES)])
-        scores = [self._sets[name].scores(logits, METRICS[self.metric]) for name in SET_NAMES]
+        scores = [self._sets[name].scores(logits, self._scoring) for name in SET_NAMES]
         return torch.cat([loss.unsqueeze(0), torch.tensor(scores, dtype=loss.dtype, device=loss.device)])
 
     def keep(self, members: Tensor) -> None:
@@ -82,7 +84,7 @@ class _Sets:
         right = (self._gather(logits).argmax(2) == self.labels) & self._inside
         return right.sum(1).double() / self._sizes.squeeze(1)
 
-    def scores(self, logits: Tensor, metric: Callable[[Tensor, Tensor], float]) -> list[float]:
+    def scores(self, logits: Tensor, metric: Scoring) -> list[float]:
         """Another metric, member by member."""
         return [
             metric(each[index[inside]], labels[inside])

@@ -26,18 +26,26 @@ class KnownNodes:
 
     Args:
         model: A trained model.
-        data: The graph it was trained on; a ``Data`` when features are standardised.
+        data: The graph it was trained on; a ``Data`` when features are standardised, or else ``features``.
         config: How a ``Data`` was prepared for training; the model's wish when omitted.
+        features: Of a ``Graph``, as they were before they were normalised.
     """
 
-    def __init__(self, model: NodeModel[Any], data: Data | Graph, config: GraphConfig | None = None) -> None:
+    def __init__(
+        self,
+        model: NodeModel[Any],
+        data: Data | Graph,
+        config: GraphConfig | None = None,
+        *,
+        features: Tensor | None = None,
+    ) -> None:
         self.model = model
         like = next(model.parameters())
         graph = (
             data if isinstance(data, Graph) else Graph.from_data(data, config or model.graph_config, dtype=like.dtype)
         )
         self.graph = graph.to(device=like.device, dtype=like.dtype)
-        self._features: Tensor | None = None if isinstance(data, Graph) else data.x
+        self._features: Tensor | None = features if isinstance(data, Graph) else data.x
 
     @cached_property
     def _frozen(self) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -160,7 +160,10 @@ def need_of(model: ModelConfig, graph: Graph, training: TrainingConfig, members:
     compiled = training.engine in ("auto", "native") and resolve_device(training.device).type == "cpu"
     if compiled and isinstance(model, GloGNNConfig) and not refusal_of_settings(model, training, graph):
         return Need.native(model, sizes, members=members, threads=_threads(training))
-    return Need.of(model, sizes, members=members, value_bytes=DTYPES[training.dtype].itemsize)
+    size = DTYPES[training.dtype].itemsize
+    need = Need.of(model, sizes, members=members, value_bytes=size)
+    exchanged = graph.exchanged_rows * size * max(getattr(model, "hidden_channels", 0), graph.num_classes)
+    return replace(need, activations=need.activations + exchanged)
 
 
 def sizes_of(graph: Graph) -> Sizes:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from glognn.distributed.ranks import largest_over_ranks, over_ranks
 from glognn.errors import TrainingError
 from glognn.graph.graph import Graph
 from glognn.models.base import EnlargesNumbers, NodeModel
@@ -31,7 +32,7 @@ def rounding_warning(model: NodeModel[Any], graph: Graph) -> str:
     if not isinstance(model, EnlargesNumbers):
         return ""
     dtype = graph.adjacency.matrix.dtype
-    if model.growth(graph) * torch.finfo(dtype).eps < SUSPICIOUS:
+    if largest_over_ranks(model.growth(graph)) * torch.finfo(dtype).eps < SUSPICIOUS:
         return ""
     difference = rounding_difference(model, graph)
     if difference < TOO_MUCH:
@@ -72,5 +73,5 @@ def rounding_difference(model: NodeModel[Any], graph: Graph) -> float:
         for hook in hooks:
             hook.remove()
         model.train(training)
-    size, difference = scores.double().norm(), (others - scores).double().norm()
+    size, difference = (over_ranks(each.double().square().sum()).sqrt() for each in (scores, others - scores))
     return float(difference / size) if bool(size.isfinite()) and float(size) > 0 else 0.0

@@ -72,6 +72,8 @@ class ModelConfig(Settings):
     """Settings of training and graph that are held in a search."""
     published_searches: ClassVar[Mapping[str, tuple[SearchedSettings, Mapping[str, Any]]]] = {}
     """Other searches by name: what its authors searched, and what they held."""
+    distributes: ClassVar[bool] = False
+    """Whether it can be trained on several ranks: it reads other nodes through products with the graph alone."""
     training_settings: ClassVar[Mapping[str, Any]] = {}
     """How the model wants to be trained (of TrainingConfig), unless stated otherwise."""
     graph_settings: ClassVar[Mapping[str, Any]] = {}

@@ -69,6 +69,7 @@ class GloGNNConfig(LayerConfig, ModelConfig):
     summary = "Every node as a signed combination of all nodes, in closed form"
     paper = "Li et al., ICML 2022"
     implementation = "glognn.models.glognn:GloGNN"
+    distributes = True
     varying = ("alpha", "beta1", "beta2", "gamma", "dropout")
     search: ClassVar[SearchedSettings] = {
         **COMMON,
@@ -175,6 +176,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     summary = "GloGNN's layer, free of scale, on an encoder that sees features, links, degrees and neighbours"
     paper = "after Li et al., ICML 2022"
     implementation = "glognn.models.glognn2:GloGNN2"
+    distributes = True
     varying = ("beta1", "beta2", "gamma", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True, "feature_normalization": "auto"}
     training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}

@@ -26,6 +26,7 @@ class MLPConfig(ModelConfig):
     summary = "A network on the features alone: what the graph must beat"
     paper = "Rosenblatt, 1958; Rumelhart et al., 1986"
     implementation = "glognn.models.mlp:MLP"
+    distributes = True
     varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 3), "hidden_channels": WIDTHS}
 

@@ -43,6 +43,7 @@ class GCNConfig(_PropagatingConfig):
     summary = "Averages over neighbours, on PyTorch Geometric's layers"
     paper = "Kipf and Welling, ICLR 2017"
     implementation = "glognn.models.gcn:GCN"
+    distributes = True
     varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {**COMMON, "num_layers": between(1, 4), "hidden_channels": WIDTHS}
 
@@ -279,6 +280,7 @@ class LINKXConfig(ModelConfig):
     summary = "Networks on the adjacency and on the features, added up; PyTorch Geometric's"
     paper = "Lim et al., NeurIPS 2021"
     implementation = "glognn.models.linkx:LINKX"
+    distributes = True
     varying = ("dropout",)
     search: ClassVar[SearchedSettings] = {
         "learning_rate": between(1e-3, 5e-2, log=True),

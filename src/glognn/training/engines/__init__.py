@@ -8,6 +8,7 @@ from glognn.errors import InputError
 from glognn.training.engines.base import Engine, Members
 from glognn.training.engines.boosted import BoostedEngine
 from glognn.training.engines.captured import CapturedEngine
+from glognn.training.engines.distributed import DistributedEngine
 from glognn.training.engines.eager import EagerEngine
 from glognn.training.engines.native import NativeEngine
 from glognn.training.engines.stacked import StackedEngine
@@ -17,6 +18,7 @@ __all__ = [
     "BoostedEngine",
     "CapturedEngine",
     "Choice",
+    "DistributedEngine",
     "EagerEngine",
     "Engine",
     "Members",
@@ -25,8 +27,15 @@ __all__ = [
     "choose",
 ]
 
-ENGINES: tuple[type[Engine], ...] = (NativeEngine, CapturedEngine, EagerEngine, StackedEngine, BoostedEngine)
-"""The fastest first; the last takes what needs no gradients."""
+ENGINES: tuple[type[Engine], ...] = (
+    NativeEngine,
+    CapturedEngine,
+    EagerEngine,
+    StackedEngine,
+    BoostedEngine,
+    DistributedEngine,
+)
+"""The fastest first; then what needs no gradients, and what is on several ranks."""
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,11 @@ class Engine(ABC):
     def keep(self, members: Sequence[int]) -> None:
         """Go on with these members only, in this order."""
 
+    def not_finite(self, member: int) -> str:
+        """The name of a member's first tensor with a value that is not finite; empty where there is none."""
+        state = self.state(member)
+        return next((name for name, t in state.items() if t.is_floating_point() and not bool(t.isfinite().all())), "")
+
     @abstractmethod
     def state(self, member: int, *, best: bool = False) -> dict[str, Tensor]:
         """A copy of one member's state, present or remembered, under the names of its model."""

@@ -33,7 +33,7 @@ class BoostedEngine(Engine):
             each.load_state_dict(learned)
         self._inputs = self._models[0].prepare(graph)
         balanced = configs[0].class_weight == "balanced"
-        self._evaluation = Evaluation(graph, splits, configs[0].metric, balanced=balanced)
+        self._evaluation = Evaluation(graph, splits, configs[0])
         self._boostings = []
         for each, config, split in zip(self._models, configs, splits, strict=True):
             nodes = graph.indices(split)["train"]

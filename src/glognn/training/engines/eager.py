@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glognn.metrics import METRICS
 from glognn.models.base import FollowsEpochs, NodeModel, SharesEncoding
 from glognn.ops.dropout import MemberDropout, Streams
 from glognn.training.engines.base import Engine, Members, refuse_misfit, without_gradients
 from glognn.training.evaluation import class_weights
+from glognn.training.positive import scoring
 
 
 class SharedForward:
@@ -71,7 +71,7 @@ class EagerEngine(Engine):
     def __init__(self, members: Members) -> None:
         graph, [self.model], [config], [split] = members.graph, members.models, members.configs, members.splits
         self._device = graph.y.device
-        self._metric = METRICS[config.metric]
+        self._metric = scoring(graph, config)
         self._nodes = graph.indices(split)
         self._labels = {name: graph.y[index] for name, index in self._nodes.items()}
         self._class_weights: Tensor | None = None

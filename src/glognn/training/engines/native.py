@@ -87,7 +87,7 @@ class NativeEngine(Engine):
             for name, value in model.state_dict().items():
                 self._places[name].write(row, value)
         self._best = torch.empty(0)
-        self._evaluation = Evaluation(graph, splits, configs[0].metric)
+        self._evaluation = Evaluation(graph, splits, configs[0])
         self._start()
 
     @classmethod

@@ -63,8 +63,7 @@ class StackedEngine(Engine):
         }
         self._zeros = torch.zeros(len(models), dtype=torch.float64, device=self.device)
         self._dropout = MemberDropout(Streams([(c.seed, s) for c, s in zip(configs, splits, strict=True)], self.device))
-        balanced = configs[0].class_weight == "balanced"
-        self._evaluation = Evaluation(graph, splits, configs[0].metric, balanced=balanced)
+        self._evaluation = Evaluation(graph, splits, configs[0])
         steady = not isinstance(first, FollowsEpochs)
         self._whole = steady and all(model.deterministic for model in models)
         self._sharing = steady and not self._whole and isinstance(first, SharesEncoding)

@@ -1,0 +1,136 @@
+"""``auto`` on graphs that its portfolio was not built from: every graph as a record, and a table.
+
+    python benchmarks/auto.py members --datasets texas,cora,squirrel --runs runs/portfolio
+    python benchmarks/auto.py judge --datasets texas,cora,squirrel --runs runs/portfolio --time-limit 60 --device cuda \
+        --out results/auto.jsonl
+    python benchmarks/auto.py table --out results/auto.jsonl
+
+``members`` trains all members of the package's portfolio on every graph, in a folder for each, and goes on where it was
+stopped. ``judge`` builds a portfolio for each graph from the folders of all others, those of the same origin left out
+too, and trains it within the time limit. Both take graphs by name or file, may be run by several processes on different
+graphs, and add to what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import glognn
+from glognn.experiments.layout import DONE
+from glognn.experiments.portfolio import write_portfolio
+from glognn.experiments.portfolio_building import build_portfolio, read_judged
+
+SMALL = "texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed"
+ORIGINS = (
+    {"texas", "cornell", "cornell-corrected"},  # the published cornell has the edges of texas
+    {"chameleon", "chameleon_filtered", "chameleon_filtered_directed"},
+)
+"""Graphs that are made of the same data: a portfolio built from one says something about the others."""
+
+
+def name_of(dataset: str) -> str:
+    return Path(dataset).stem
+
+
+def train_members(dataset: str, options: argparse.Namespace) -> None:
+    """All members, however long they take, in a folder that is gone on with."""
+    folder = options.runs / name_of(dataset)
+    settings = {"time_limit": options.time_limit or 1e6}
+    if (folder / "auto.toml").exists():
+        glognn.auto(resume=folder, data_mirror=options.data_mirror, **settings)
+    else:
+        more = {"splits": options.splits, "quality": "best", "device": options.device}
+        glognn.auto(dataset, out=folder, data_mirror=options.data_mirror, **settings, **more)
+
+
+def judge(dataset: str, graphs: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """The record of a graph: its portfolio, what became of its members, and the scores of the ensemble."""
+    name = name_of(dataset)
+    same = next((origin for origin in ORIGINS if name in origin), {name})
+    used = {each: graph for each, graph in graphs.items() if each not in same}
+    steps = build_portfolio(list(used.values()))
+    with TemporaryDirectory() as place:
+        portfolio = Path(place) / "portfolio.toml"
+        write_portfolio(portfolio, [step.member for step in steps], f"Built without {name}.")
+        out = Path(place) / "run"
+        more = {"splits": options.splits, "quality": options.quality, "device": options.device}
+        if options.threads:
+            more["threads"] = options.threads
+        record = glognn.auto(
+            dataset,
+            portfolio=portfolio,
+            out=out,
+            time_limit=options.time_limit or 300,
+            data_mirror=options.data_mirror,
+            **more,
+        ).record
+    kept = ("metric", "fingerprint", "splits_origin", "splits", "val", "test", "best_single", "ended", "seconds")
+    return {
+        "dataset": name,
+        "time_limit": options.time_limit or 300,
+        "device": options.device,
+        "quality": options.quality,
+        "built_from": sorted(used),
+        "portfolio": [step.member.table() for step in steps],
+        "members": record["members"],
+        **{each: record[each] for each in (*kept, "versions", "machine")},
+    }
+
+
+def table(records: list[dict[str, Any]]) -> str:
+    lines = [
+        "| graph | metric | auto, % | its best single member, % | members with a weight | splits | seconds "
+        "| of these in members without weight, % |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for record in sorted(records, key=lambda each: (each["device"], each["dataset"])):
+        done = [each for each in record["members"] if each["seconds_to_fit"] is not None]
+        idle = sum(each["seconds_to_fit"] for each in done if not each["weight"])
+        share = 100 * idle / max(sum(each["seconds_to_fit"] for each in done), 1e-9)
+        used = sum(each["weight"] > 0 for each in done)
+        best = record["best_single"]
+        spread = f" ± {100 * record['test']['std']:.2f}" if record["test"]["std"] is not None else ""
+        lines.append(
+            f"| {record['dataset']} | {record['metric']} | {100 * record['test']['mean']:.2f}{spread} "
+            f"| {100 * best['test']['mean']:.2f} ({best['name']}) | {used} of {len(done)} | {len(record['splits'])} "
+            f"| {record['seconds']:.0f} | {share:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("members", "judge", "table"))
+    parser.add_argument("--datasets", default=SMALL)
+    parser.add_argument("--runs", type=Path, default=Path("runs/portfolio"), help="folder of what 'members' trains")
+    parser.add_argument("--splits", default="all")
+    parser.add_argument("--time-limit", type=float, help="seconds; members: for each graph, default: none")
+    parser.add_argument("--quality", default="best")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--data-mirror", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("results/auto.jsonl"))
+    options = parser.parse_args()
+    if options.what == "table":
+        print(table([json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]))
+        return
+    datasets = options.datasets.split(",")
+    if options.what == "members":
+        for dataset in datasets:
+            train_members(dataset, options)
+        return
+    folders = sorted(path.parent for path in options.runs.glob(f"*/{DONE}"))
+    graphs = {folder.name: read_judged(folder, options.data_mirror) for folder in folders}
+    for dataset in datasets:
+        record = judge(dataset, graphs, options)
+        with options.out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+        print(table([record]).splitlines()[-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Training on ranks: memory and time of each beside one process, and what more ranks than this machine has would cost.
+
+``measure`` trains GloGNN++ by one process and by 1, 2 and 4 ranks of ``torchrun`` on this machine, each in new
+processes. ``simulate`` divides twins of pokec into 1 to 256 parts, counts what an epoch sends, and predicts epoch times
+on a network whose bandwidth and latency are stated, for pokec and for a graph of 1e9 nodes of the same degrees.
+
+python benchmarks/distributed.py measure [--graph twin:pokec@0.2] [--ranks 1,2,4] [--epochs 6] [--out FILE]
+python benchmarks/distributed.py simulate [--measured FILE] [--scales 0.02,0.05] [--partition balanced] [--out FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glognn.distributed.partition import Balance, make_partition, part_sizes
+from glognn.experiments.config import resolve
+from glognn.experiments.environment import machine, versions
+from glognn.experiments.run import load_graph
+
+RESULTS = Path(__file__).parent / "results"
+WIDTH, LAYERS, HOPS, CLASSES = 64, 1, 2, 2
+SETTINGS = ["--model", "glognn++", "--alpha", "0.5", "--hidden-channels", str(WIDTH), "--num-layers", str(LAYERS)]
+SETTINGS += ["--num-hops", str(HOPS), "--normalization", "row", "--dropout", "0.5", "--split", "0"]
+SETTINGS += ["--early-stopping", "none", "--checkpoint-interval", "3600", "--device", "cpu", "--threads", "1"]
+NETWORKS = {"25 Gb Ethernet": (2.5e9, 30e-6), "200 Gb InfiniBand": (20e9, 3e-6)}
+"""Bytes per second of a machine, and seconds of a message."""
+COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+GRAPHS = {"pokec": 1_632_803, "1e9 nodes": 1_000_000_000}
+MEBIBYTE = 2**20
+
+
+def rows_per_epoch() -> int:
+    """Values that an epoch exchanges for each row of the halo.
+
+    The product with the weights of links once forward (it serves evaluation and step) and once backward; the hops of
+    every layer in the step forward and backward, and in the evaluation.
+    """
+    return 2 * WIDTH + 3 * LAYERS * HOPS * CLASSES
+
+
+def measure(graph: str, ranks: int, epochs: int) -> dict[str, Any]:
+    """Of one training in new processes; 0 ranks are one process without any."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        flags = ["train", "--dataset", graph, *SETTINGS, "--epochs", str(epochs), "--out", str(run), "--quiet"]
+        start = [sys.executable, "-m"]
+        if ranks == 0:
+            start, flags = [*start, "glognn"], [*flags, "--engine", "eager"]
+        else:
+            start += ["torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "-m", "glognn"]
+            flags += ["--distributed"]
+        subprocess.run(
+            [*start, *flags], check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL
+        )
+        report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    lines = report["data"].get("ranks", [{"peak_memory_mib": report["peak_memory_mib"]}])
+    waited = [line.get("waited_seconds", 0.0) / epochs for line in lines]
+    each = report["seconds"] / epochs
+    return {
+        "ranks": ranks,
+        "epochs": epochs,
+        "seconds_per_epoch": each,
+        "exchange_seconds_per_epoch": max(waited),
+        "compute_seconds_per_epoch": each - max(waited),
+        "peak_memory_mib": [line["peak_memory_mib"]["process"] for line in lines],
+        "sent_mib_per_epoch": [line.get("sent_bytes", 0) / epochs / MEBIBYTE for line in lines],
+        "partition": report["data"].get("partition"),
+        "val_loss": report["scores"]["last"]["val_loss"],
+    }
+
+
+def measured(graph: str, ranks: list[int], epochs: int) -> dict[str, Any]:
+    import torch
+
+    found = [measure(graph, count, epochs) for count in (0, *ranks)]
+    for each in found:
+        memory = ", ".join(f"{size:,.0f}" for size in each["peak_memory_mib"])
+        print(
+            f"{each['ranks'] or 'no'} ranks: {each['seconds_per_epoch']:.3f} s per epoch, "
+            f"{each['exchange_seconds_per_epoch']:.3f} of them in exchange, {memory} MiB, "
+            f"{max(each['sent_mib_per_epoch']):.1f} MiB sent",
+            flush=True,
+        )
+    return {"graph": graph, "runs": found, "versions": versions(), "machine": machine(torch.device("cpu"), 1)}
+
+
+def halos(scale: str, method: str) -> list[dict[str, Any]]:
+    """Mean and largest halo of a part as a share of all nodes, for twins of pokec."""
+    [config] = resolve(["glognn++"], None, {}, f"twin:pokec@{scale}", "0")
+    matrix = load_graph(config).graph.adjacency.matrix.to_scipy()
+    found = []
+    for parts in COUNTS:
+        partition = make_partition(matrix, parts, method)
+        places = partition.places()
+        sizes = []
+        for part in range(parts):
+            nodes = partition.nodes(part)
+            columns = matrix[nodes].indices.astype(np.int64)
+            if places is not None:
+                columns = places[columns]
+            sizes.append(part_sizes(columns, nodes.size, int(partition.starts[part])))
+        shares = [size.halo / matrix.shape[0] for size in sizes]
+        balance = Balance.of(sizes)
+        found.append(
+            {
+                "parts": parts,
+                "cut": balance.cut,
+                "work": balance.work,
+                "halo": sum(shares) / parts,
+                "most": max(shares),
+            }
+        )
+        print(f"pokec@{scale}, {parts} parts ({method}): {balance}", flush=True)
+    return found
+
+
+def predict(nodes: int, compute: float, halo: dict[str, Any], network: tuple[float, float]) -> dict[str, float]:
+    """Seconds of an epoch with one rank on each machine.
+
+    Args:
+        nodes: Of the graph.
+        compute: Seconds that one process computes for each node.
+        halo: Of the partition.
+        network: Bytes per second and seconds of a message.
+    """
+    bandwidth, latency = network
+    parts, exchanges = halo["parts"], 2 + 3 * LAYERS * HOPS
+    volume = 4.0 * rows_per_epoch() * halo["most"] * nodes
+    alone = compute * nodes * halo["work"] / parts
+    messages = (parts - 1) * exchanges * latency if parts > 1 else 0.0
+    exchange = volume / bandwidth + messages
+    return {"compute": alone, "exchange": exchange, "bytes": volume, "seconds": alone + exchange}
+
+
+def simulated(path: Path, scales: list[str], method: str) -> dict[str, Any]:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    one = next(run for run in record["runs"] if run["ranks"] == 1)
+    nodes = one["partition"]["nodes"][0]
+    compute = one["compute_seconds_per_epoch"] / nodes
+    found = {scale: halos(scale, method) for scale in scales}
+    shares = found[scales[-1]]
+    predictions = {
+        graph: {name: [predict(size, compute, halo, network) for halo in shares] for name, network in NETWORKS.items()}
+        for graph, size in GRAPHS.items()
+    }
+    checked = _check(record)
+    for graph, by_network in predictions.items():
+        for name, times in by_network.items():
+            line = ", ".join(f"{parts}: {time['seconds']:.3g}" for parts, time in zip(COUNTS, times, strict=True))
+            print(f"{graph}, {name}, seconds per epoch by ranks: {line}")
+    return {
+        "compute_seconds_per_node": compute,
+        "halos": found,
+        "method": method,
+        "predictions": predictions,
+        "volume": checked,
+    }
+
+
+def _check(record: dict[str, Any]) -> list[dict[str, float]]:
+    """Predicted and measured bytes that a rank sends in an epoch."""
+    found = []
+    for run in record["runs"]:
+        if run["ranks"] > 1:
+            halo = max(run["partition"]["halo"])
+            predicted = 4 * rows_per_epoch() * halo / MEBIBYTE
+            found.append({"ranks": run["ranks"], "predicted": predicted, "sent": max(run["sent_mib_per_epoch"])})
+            print(f"{run['ranks']} ranks: {predicted:.1f} MiB an epoch predicted, {found[-1]['sent']:.1f} sent")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("measure", "simulate"))
+    parser.add_argument("--graph", default="twin:pokec@0.2")
+    parser.add_argument("--ranks", default="1,2,4")
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--measured", type=Path, default=RESULTS / "distributed.json")
+    parser.add_argument("--scales", default="0.02,0.05")
+    parser.add_argument("--partition", default="balanced")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.what == "measure":
+        record = measured(given.graph, [int(count) for count in given.ranks.split(",")], given.epochs)
+    else:
+        record = simulated(given.measured, given.scales.split(","), given.partition)
+    name = "distributed.json" if given.what == "measure" else "distributed-simulated.json"
+    (given.out or RESULTS / name).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

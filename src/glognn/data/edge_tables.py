@@ -1,0 +1,193 @@
+"""Tables of edges between known ids: one, or several that are added up. Imports no torch.
+
+An edge weighs 1, or what its column of weights says. Where several columns or tables are added up, each column of
+weights is divided by its mean over the edges of its table, so that none outweighs the others by its unit alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glognn.data.arrow import IntArray, Table, Values, plain
+from glognn.data.dialect import Dialect
+from glognn.data.frames import Frame
+from glognn.data.ids import distinct, locate, name_some, read_ids, spelling
+from glognn.data.tables import DETECTED, check_header, column_names, find_column, read_table
+from glognn.errors import InputError
+from glognn.settings import suggest
+
+UNKNOWN = ("error", "drop")
+
+
+@dataclass(frozen=True)
+class EdgeColumns:
+    """The columns of an edge table that are read: its ends, and weights with what each is divided by."""
+
+    source: str
+    target: str
+    weights: tuple[str, ...] = ()
+    means: tuple[float, ...] = ()
+
+    def among(self, names: Sequence[str]) -> bool:
+        """Whether a table has all of them."""
+        return {self.source, self.target, *self.weights} <= set(names)
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Edges between numbered nodes.
+
+    Attributes:
+        index: 2 x edges, places among the ids.
+        weight: One number for each edge, or none at all.
+        columns: Those read of each table.
+        counts: Rows of each table.
+        unknown: Edges left out because an end is no known id.
+    """
+
+    index: IntArray
+    weight: npt.NDArray[np.float64] | None
+    columns: tuple[EdgeColumns, ...]
+    counts: tuple[int, ...]
+    unknown: int
+
+
+def read_edges(
+    path: Path | Frame,
+    ids: Values,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    weight: Sequence[str] = (),
+    means: Sequence[float] | None = None,
+    unknown: str = "error",
+    scaled: bool = False,
+    dialect: Dialect = DETECTED,
+) -> Edges:
+    """Edges between known ids; an edge to another one is an error, or left out and counted (``unknown='drop'``).
+
+    Args:
+        path: The table.
+        ids: Of the nodes.
+        source: Column of one end, by default the first.
+        target: Column of the other, by default the next.
+        weight: Columns of weights, which are added up.
+        means: What each of them is divided by; by default its mean where there are several, or ``scaled`` says so.
+        unknown: ``error`` or ``drop``.
+        scaled: Whether one column of weights is divided by its mean, too.
+        dialect: How a text file writes its tables.
+    """
+    if unknown not in UNKNOWN:
+        raise InputError(f"--unknown-edges must be one of {', '.join(UNKNOWN)}. Got {unknown!r} instead.")
+    names = column_names(path, dialect)
+    find_column(path, names, None, 1, "")
+    first = find_column(path, names, source, 0, "--source")
+    second = find_column(path, names, target, 0 if names.index(first) else 1, "--target")
+    if first == second:
+        raise InputError(f"--source and --target must be two columns of '{path}'. Got '{first}' for both.")
+    check_header(path, [first, second], ids)
+    for name in weight:
+        find_column(path, names, name, 2, "--edge-weight")
+        if name in (first, second):
+            raise InputError(f"--edge-weight must be a column other than the edges' ends. Got '{name}' instead.")
+    table = read_table(path, [first, second, *weight], ids=[first, second], nodes=False, dialect=dialect)
+    index = locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in (first, second)], ids)
+    weights = [_weights(table[name], path, name) for name in weight]
+    if means is None:
+        means = [float(each.mean()) or 1.0 if scaled or len(weights) > 1 else 1.0 for each in weights]
+    scaled_weights = [each / mean for each, mean in zip(weights, means, strict=True)]
+    total: npt.NDArray[np.float64] | None = np.sum(scaled_weights, axis=0) if weights else None
+    count = 0
+    if index.min() < 0:
+        lost = (index[0] < 0) | (index[1] < 0)
+        count = int(lost.sum())
+        if unknown == "error":
+            raise InputError(_unknown_ends(table, [first, second], index, count, path, ids))
+        index = index[:, ~lost]
+        total = None if total is None else total[~lost]
+    if not index.shape[1]:
+        raise InputError(f"No edge of '{path}' joins two nodes of the node table: are these the same ids?")
+    return Edges(index, total, (EdgeColumns(first, second, tuple(weight), tuple(means)),), (table.num_rows,), count)
+
+
+def read_relations(
+    paths: Sequence[Path | Frame],
+    ids: Values,
+    *,
+    weight: Sequence[str] = (),
+    known: Sequence[EdgeColumns] = (),
+    source: str | None = None,
+    target: str | None = None,
+    unknown: str = "error",
+    dialect: Dialect = DETECTED,
+) -> Edges:
+    """The edges of several tables, added up; a table without a named column of weights has edges that weigh 1.
+
+    ``known`` are the columns of training: a later table has those of its place, or of the first that it can have.
+    """
+    if not paths:
+        raise InputError("There must be at least one table of edges. Got none instead.")
+    headers = [column_names(path, dialect) for path in paths]
+    for name in weight:
+        if len(paths) > 1 and not any(name in header for header in headers):
+            known_names = sorted({each for header in headers for each in header})
+            raise InputError(f"No table of edges has a column '{name}' (--edge-weight).{suggest(name, known_names)}")
+    found: list[Edges] = []
+    common: dict[str, Any] = {"unknown": unknown, "dialect": dialect}
+    for place, (path, header) in enumerate(zip(paths, headers, strict=True)):
+        own: dict[str, Any] = {"source": source, "target": target, "weight": weight, "scaled": len(paths) > 1}
+        if known:
+            usual = known[min(place, len(known) - 1)]
+            same = next((each for each in (usual, *known) if each.among(header)), usual)
+            own = {"source": same.source, "target": same.target, "weight": same.weights, "means": same.means}
+        elif len(paths) > 1:
+            own["weight"] = [name for name in weight if name in header]
+        found.append(read_edges(path, ids, **own, **common))
+    if len(found) == 1:
+        return found[0]
+    weighted = any(each.weight is not None for each in found)
+    weights = [np.ones(each.index.shape[1]) if each.weight is None else each.weight for each in found]
+    return Edges(
+        np.concatenate([each.index for each in found], axis=1),
+        np.concatenate(weights) if weighted else None,
+        tuple(each.columns[0] for each in found),
+        tuple(each.counts[0] for each in found),
+        sum(each.unknown for each in found),
+    )
+
+
+def _unknown_ends(table: Table, ends: list[str], index: IntArray, count: int, path: Path | Frame, ids: Values) -> str:
+    import pyarrow as pa
+
+    strange = [plain(table[name]).filter(pa.array(index[side] < 0)) for side, name in enumerate(ends)]
+    chunks = [chunk for column in strange for chunk in column.cast(pa.string()).chunks]
+    every = distinct(pa.chunked_array(chunks, pa.string()))
+    return (
+        f"Every edge of '{path}' must join two ids of the node table. Got {count:,} of {table.num_rows:,} edges to "
+        f"unknown ids ({name_some(every)}): add them to the nodes, or leave such edges out with --unknown-edges drop."
+        f"{spelling(every, ids)}"
+    )
+
+
+def _weights(column: Values, path: Path | Frame, name: str) -> npt.NDArray[np.float64]:
+    import pyarrow as pa
+
+    column = plain(column)
+    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    if not numeric:
+        raise InputError(f"The weights in column '{name}' of '{path}' must be numbers. Got {column.type} instead.")
+    values: npt.NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"The weights in column '{name}' of '{path}' must be finite and in the range [0.0, inf). "
+            f"Got {values[row]} in row {row + 1:,} instead."
+        )
+    return np.require(values, requirements="W")  # Arrow lends its own memory, which torch must not be given

@@ -1,0 +1,149 @@
+"""A portfolio built from runs on many graphs: in which order members add most to the ensembles of them.
+
+Each graph is a finished ``auto`` folder with given splits. What some members are worth on it is what their ensemble,
+weighted on the validation nodes of each split, scores on its test nodes. The first member is the one that is worth most
+on average over graphs, and the next is always the one whose addition is (Xu et al., Hydra, AAAI 2010, with ensembles in
+place of the best by itself). Which graphs a portfolio is built from says on which graphs it is not to be judged.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from glognn.errors import InputError
+from glognn.experiments.auto import Asked
+from glognn.experiments.ensemble import scores, select
+from glognn.experiments.graphs import Graphs
+from glognn.experiments.layout import MEMBERS, PROBABILITIES
+from glognn.experiments.members import DONE_STATE, available_splits, read_probabilities
+from glognn.experiments.portfolio import Member
+from glognn.experiments.reports import read_ensemble
+from glognn.metrics import Floats, Integers, Scoring
+from glognn.training.calibration import calibrated, temperature
+from glognn.training.positive import scoring
+
+MOST_NODES = 5_000
+"""Of the validation nodes, and of the test nodes, of a split: more change no order, and cost time."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the members of a graph say, calibrated, of nodes of one split: members x n x classes."""
+
+    validated: Floats
+    val_y: Integers
+    tested: Floats
+    test_y: Integers
+
+
+@dataclass(frozen=True)
+class JudgedGraph:
+    """A graph, and what each member that could be trained on it is worth there, by itself and with others."""
+
+    name: str
+    scoring: Scoring
+    members: Sequence[Member]
+    splits: Sequence[Said]
+
+    @cached_property
+    def least(self) -> float:
+        """What an ensemble is worth of which no member could be trained: as much as the worst that could."""
+        return min(self.worth([member.name]) for member in self.members)
+
+    def worth(self, names: Iterable[str]) -> float:
+        """The ensemble's score on test nodes, mean over splits; members that are not there take no part."""
+        wanted = set(names)
+        places = [place for place, member in enumerate(self.members) if member.name in wanted]
+        if not places:
+            return self.least
+        found = []
+        for said in self.splits:
+            weights = select(said.validated[places], said.val_y, self.scoring)
+            mean = np.tensordot(weights, said.tested[places], axes=1)
+            found.append(float(scores(mean[np.newaxis], said.test_y, self.scoring)[0]))
+        return statistics.fmean(found)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A member of the portfolio, and what the members up to it are worth, mean over graphs."""
+
+    member: Member
+    worth: float
+
+
+def read_judged(folder: str | Path, data_mirror: str | Path | None = None) -> JudgedGraph:
+    """A finished ``auto`` folder, with what its members say of validation and test nodes."""
+    folder = Path(folder)
+    asked, record = Asked.read(folder), read_ensemble(folder)
+    if asked.folds:
+        raise InputError(f"'{folder}' must be of a graph with given splits. Its members have no test nodes.")
+    done = {entry["name"] for entry in record["members"] if entry["state"] == DONE_STATE}
+    members = [member for member in asked.members if member.name in done]
+    config = members[0].resolve(asked.settings, asked.dataset, asked.splits)
+    graph = Graphs(data_mirror).of(config).graph
+    shape = graph.num_nodes, graph.num_classes
+    splits = []
+    for split in available_splits(config, graph):
+        chosen = {name: _some(nodes.cpu().numpy()) for name, nodes in graph.indices(split).items()}
+        if not len(chosen["test"]):
+            raise InputError(f"Split {split} of '{folder}' must have labelled test nodes. It has none.")
+        y = {name: graph.y.cpu().numpy()[nodes] for name, nodes in chosen.items()}
+        said = {
+            name: [
+                read_probabilities(folder / MEMBERS / member.name / f"split-{split}" / PROBABILITIES, shape, nodes)
+                for member in members
+            ]
+            for name, nodes in chosen.items()
+            if name != "train"
+        }
+        heats = [temperature(each, y["val"]) for each in said["val"]]
+        both = {
+            name: np.stack([calibrated(each, heat) for each, heat in zip(found, heats, strict=True)])
+            for name, found in said.items()
+        }
+        splits.append(Said(both["val"], y["val"], both["test"], y["test"]))
+    return JudgedGraph(Path(asked.dataset).stem, scoring(graph, config.training), members, splits)
+
+
+def _some(nodes: Integers) -> Integers:
+    """All of them, or as many of them as are looked at, the same every time."""
+    if len(nodes) <= MOST_NODES:
+        return nodes
+    order = torch.randperm(len(nodes), generator=torch.Generator().manual_seed(0))
+    chosen: Integers = np.sort(nodes[order[:MOST_NODES].numpy()])
+    return chosen
+
+
+def build_portfolio(
+    graphs: Sequence[JudgedGraph], size: int | None = None, told: Callable[[Step], None] = lambda step: None
+) -> list[Step]:
+    """Members in the order in which they add most; those of equal names must have equal settings on all graphs.
+
+    Args:
+        graphs: What members are worth on each graph.
+        size: How many members; by default all.
+        told: Is told each step.
+    """
+    if not graphs:
+        raise InputError("A portfolio must be built from at least one finished auto folder. Got none.")
+    known: dict[str, Member] = {}
+    for graph in graphs:
+        for member in graph.members:
+            if known.setdefault(member.name, member) != member:
+                raise InputError(f"The member '{member.name}' of {graph.name} has other settings on another graph.")
+    steps: list[Step] = []
+    while known and len(steps) != size:
+        chosen = [step.member.name for step in steps]
+        worth = {name: statistics.fmean(100 * graph.worth([*chosen, name]) for graph in graphs) for name in known}
+        best = max(worth, key=worth.__getitem__)
+        steps.append(Step(known.pop(best), worth[best]))
+        told(steps[-1])
+    return steps

@@ -1,0 +1,1 @@
+"""A trained model as a small HTTP service, see :mod:`glognn.serve.app`."""

@@ -1,0 +1,80 @@
+"""What a served model is and takes, as JSON: for its own address, the OpenAPI document and an example of new nodes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from glognn.serve.held import HeldModel
+from glognn.serve.limits import Limits
+from glognn.serve.scorer import Scorer
+
+Json = dict[str, Any]
+_NULL = {"type": "null"}
+_TYPES: dict[str, Json] = {
+    "id": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+    "list": {"type": "array", "items": {"type": "number"}},
+    "date": {"anyOf": [{"type": "string"}, _NULL]},
+    "boolean": {"anyOf": [{"type": "boolean"}, _NULL]},
+    "category": {"anyOf": [{"type": "string"}, _NULL]},
+}
+_NUMBER: Json = {"anyOf": [{"type": "number"}, _NULL]}
+_EXAMPLES = 5
+
+
+def describe(scorer: Scorer, limits: Limits) -> Json:
+    """Model, classes, columns, scores and limits."""
+    saved, known = scorer.saved, scorer.predictions
+    model = f"the model {saved.config.model.name}" if isinstance(saved, HeldModel) else "an automatic ensemble"
+    return {
+        "model": model,
+        "chosen": saved.why,
+        "graph": {"nodes": len(scorer.places), "features": scorer.graph.num_features},
+        "classes": list(known.classes.names),
+        "positive_class": None if known.positive is None else known.classes.names[known.positive],
+        "threshold": known.threshold,
+        "scores": {name: value for name, value in saved.scores.items() if isinstance(value, str | float | int)},
+        "node_columns": scorer.node_columns,
+        "edge_columns": scorer.edge_columns,
+        "limits": asdict(limits),
+    }
+
+
+def node_schema(scorer: Scorer) -> Json:
+    """Of a new node."""
+    properties = {name: dict(_TYPES.get(kind, _NUMBER)) for name, kind in scorer.node_columns.items()}
+    for column in [] if scorer.saved.tables is None else scorer.saved.tables.encoding.columns:
+        properties[column.name]["description"] = column.kind
+        if column.values:
+            properties[column.name]["examples"] = list(column.values[:_EXAMPLES])
+    if "x" in properties and scorer.saved.tables is None:
+        count = scorer.graph.num_features
+        properties["x"] |= {"minItems": count, "maxItems": count}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def edge_schema(scorer: Scorer) -> Json:
+    """Of an edge: its ends are ids of the graph or of posted nodes."""
+    properties = {name: _TYPES.get(kind, {"type": "number"}) for name, kind in scorer.edge_columns.items()}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def new_nodes_example(scorer: Scorer) -> Json:
+    """A node with the mean of every number and an edge to a known one, ready to be sent."""
+    id = next(f"new-{number}" for number in range(1, len(scorer.places) + 2) if f"new-{number}" not in scorer.places)
+    node: Json = {}
+    for name, kind in scorer.node_columns.items():
+        node[name] = id if kind == "id" else [0.0] * scorer.graph.num_features if kind == "list" else None
+    for column in [] if scorer.saved.tables is None else scorer.saved.tables.encoding.columns:
+        if column.kind == "category":
+            node[column.name] = next(iter(column.values), None)
+        elif column.kind == "boolean":
+            node[column.name] = column.mean >= 0.5
+        elif column.kind == "date":
+            node[column.name] = f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=column.mean):%Y-%m-%d}"
+        else:
+            node[column.name] = float(f"{column.mean:.6g}")
+    ends = iter((id, next(iter(scorer.places))))
+    edge = {name: next(ends) if kind == "id" else 1.0 for name, kind in scorer.edge_columns.items()}
+    return {"nodes": [node], "edges": [edge]}

@@ -1,0 +1,248 @@
+"""Columns become features of a scale that suits them, the same ones for later tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy.stats import norm, rankdata
+
+from glognn.data.encoding import Column, Encoding
+from glognn.data.frames import as_table
+from glognn.errors import DataWarning, InputError
+
+
+def table(**columns: Any) -> pa.Table:
+    return pa.table({name: pa.array(values) for name, values in columns.items()})
+
+
+def learn(**columns: Any) -> Encoding:
+    return Encoding.learn(table(**columns), list(columns), "t")
+
+
+def scalings(encoding: Encoding) -> dict[str, str]:
+    return {column.name: column.scaling for column in encoding.columns}
+
+
+def test_columns_become_features() -> None:
+    rows = table(
+        size=[1.0, 3.0, None, 5.0],
+        there=[True, False, None, True],
+        plan=["a", "a", "b", None],
+        day=["2020-01-01", "2020-01-03", "2020-01-03", "2020-01-03"],
+        same=[1, 1, 1, 1],
+        empty=pa.nulls(4),
+    )
+    encoding = Encoding.learn(rows, rows.column_names, "t", rare=0)
+    assert dict(encoding.dropped) == {"same": "always the same value", "empty": "empty"}
+    names = [name for column in encoding.columns for name in column.features]
+    assert names == [
+        "size",
+        "size: missing",
+        "there",
+        "there: missing",
+        "plan=a",
+        "plan: other",
+        "plan: missing",
+        "day",
+    ]
+    deviation = np.std([1, 3, 5])
+    expected = np.array(
+        [
+            [-2 / deviation, 0, 1, 0, 1, 0, 0, -np.sqrt(3)],
+            [0, 0, 0, 0, 1, 0, 0, 1 / np.sqrt(3)],
+            [0, 1, 2 / 3, 1, 0, 1, 0, 1 / np.sqrt(3)],
+            [2 / deviation, 0, 1, 0, 0, 0, 1, 1 / np.sqrt(3)],
+        ]
+    )
+    assert np.allclose(encoding.encode(rows, "t"), expected, atol=1e-6)
+    again = Encoding.from_dict(encoding.as_dict())
+    assert again == encoding
+    others = table(day=["2020-01-01"], plan=["never seen"], there=["false"], size=[3], more=["x"])
+    assert np.allclose(again.encode(others, "t"), [[0, 0, 0, 0, 0, 1, 0, -np.sqrt(3)]], atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**-565, 2.0**565, 2.0**1000])
+def test_a_column_of_numbers_is_standardised_in_any_unit(unit: float) -> None:
+    numbers = np.random.default_rng(0).standard_normal(50)
+    learned = [Encoding.learn(table(size=numbers * factor), ["size"], "t") for factor in (1, unit)]
+    usual, scaled = (each.encode(table(size=numbers * f), "t") for each, f in zip(learned, (1, unit), strict=True))
+    assert scaled.tolist() == usual.tolist()
+    assert np.isclose(usual.std(), 1)
+    assert np.isclose(usual.mean(), 0, atol=1e-6)
+
+
+def test_numbers_whose_spread_no_float_holds_are_refused() -> None:
+    for numbers, wanted in (([1.7e308, -1.7e308], "smaller"), ([5e-324, 0.0], "larger")):
+        with pytest.raises(InputError, match=f"Column 'size' of 't' must hold {wanted} numbers"):
+            Encoding.learn(table(size=numbers), ["size"], "t")
+
+
+def test_an_unknown_category_without_rare_ones_is_nowhere() -> None:
+    encoding = Encoding.learn(table(plan=["a", "a", "b", "b"]), ["plan"], "t")
+    assert encoding.encode(table(plan=["c", "b"]), "t").tolist() == [[0, 0], [0, 1]]
+
+
+def test_columns_are_encoded_in_time_that_grows_with_their_number() -> None:
+    """The names of a table, a new list each time, are asked for once, not once for each column."""
+
+    class Counting:
+        def __init__(self, rows: pa.Table) -> None:
+            self.rows, self.num_rows, self.asked = rows, rows.num_rows, 0
+
+        @property
+        def column_names(self) -> list[str]:
+            self.asked += 1
+            return list(self.rows.column_names)
+
+        def __getitem__(self, name: str) -> pa.ChunkedArray:
+            return self.rows[name]
+
+    rows = Counting(table(**{f"c{number}": [number, 1, 2] for number in range(50)}))
+    encoding = Encoding.learn(rows, rows.column_names, "t")
+    assert encoding.encode(rows, "t").shape == (3, 50)
+    assert rows.asked <= 3
+
+
+def random(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_every_number_has_the_scaling_that_its_values_ask_for() -> None:
+    count = 2000
+    words = (random().random(count) < 0.03).astype(float)
+    counts = np.where(random(1).random(count) < 0.9, 0, random(2).poisson(3, count) + 1)
+    outlier = np.append(random(3).normal(size=count - 1), 1e6)
+    found = learn(
+        word=words,
+        flag=(1 - words).astype(int),
+        count=counts,
+        amount=random(4).lognormal(sigma=1.5, size=count),
+        outlier=outlier,
+        height=random(5).normal(170, 10, size=count),
+        age=random(6).integers(18, 90, count),
+        visits=random(7).poisson(4, count),
+    )
+    assert scalings(found) == {
+        "word": "kept",
+        "flag": "kept",
+        "count": "log",
+        "amount": "quantile",
+        "outlier": "quantile",
+        "height": "standard",
+        "age": "standard",
+        "visits": "standard",
+    }
+    encoded = found.encode(table(**{name: [1, 0] for name in scalings(found)}), "t")
+    assert encoded[:, :2].tolist() == [[1, 1], [0, 0]]
+
+
+def test_zeros_stay_zeros_where_most_values_are_and_the_median_of_the_others_is_one() -> None:
+    counts = [0] * 16 + [1, 2, 2, 60]
+    found = learn(count=counts)
+    assert found.encode(table(count=[0, 1, 2, 6]), "t")[:, 0].tolist() == pytest.approx([0, np.log2(1.5), 1, 2])
+
+
+def test_long_tails_become_normal_scores_of_their_ranks() -> None:
+    values = random().lognormal(sigma=2, size=40)
+    found = learn(amount=values)
+    assert scalings(found) == {"amount": "quantile"}
+    expected = norm.ppf((rankdata(values) - 0.5) / 40)
+    encoded = found.encode(table(amount=values), "t")[:, 0]
+    np.testing.assert_allclose(encoded, expected, atol=1e-6)
+    ends = found.encode(table(amount=[-1.0, 1e300]), "t")[:, 0]
+    np.testing.assert_allclose(ends, [expected.min(), expected.max()], atol=1e-6)
+    ties = learn(amount=[0.0] * 30 + [-3.0] * 2 + [1.0, 2.0, 3.0, 500.0])
+    assert abs(ties.encode(table(amount=[0.0]), "t")[0, 0]) < 0.1
+
+
+def test_many_values_take_few_knots_and_grow_with_them() -> None:
+    values = random().lognormal(sigma=2, size=5000)
+    found = learn(amount=values)
+    assert len(found.columns[0].knots) <= 51
+    encoded = found.encode(table(amount=np.sort(values)), "t")[:, 0]
+    assert (np.diff(encoded) >= 0).all()
+    assert abs(encoded.mean()) < 0.05
+    assert 0.9 < encoded.std() < 1.1
+
+
+def test_a_missing_number_is_in_the_middle_and_said() -> None:
+    tail = [*random().lognormal(sigma=2, size=50), None]
+    found = learn(flag=[1, 0, 0, None] * 12 + [0, 0, 1], tail=tail)
+    encoded = found.encode(table(flag=[None], tail=[None]), "t")
+    ones = found.columns[0].mean
+    np.testing.assert_allclose(encoded, [[ones, 1, 0, 1]], rtol=1e-6)
+
+
+def test_an_encoding_outlives_its_record() -> None:
+    found = learn(
+        amount=random().lognormal(sigma=2, size=30), word=[0.0, 1.0] * 15, count=[0] * 28 + [2, 5], plan=["a", "b"] * 15
+    )
+    assert Encoding.from_dict(json.loads(json.dumps(found.as_dict()))) == found
+
+
+def test_a_record_of_the_first_version_is_read_as_it_was_meant() -> None:
+    common = {"mean": 2.0, "std": 4.0, "values": [], "other": False, "missing": False}
+    columns = [{"name": "size", "kind": "number", **common}, {"name": "vip", "kind": "boolean", **common, "std": 1.0}]
+    found = Encoding.from_dict({"columns": columns, "dropped": {}})
+    assert found.encode(table(size=[6.0], vip=[True]), "t").tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"knots": [[1.0, 0.0]]}, "at least 2 that grow"),
+        ({"knots": [[1.0, 0.0], [1.0, 2.0]]}, "at least 2 that grow"),
+        ({"knots": [[1.0], [2.0]]}, "must be pairs"),
+        ({"scaling": "cubed"}, "must be one of"),
+        ({"unit": 0.0}, "must be above 0"),
+    ],
+)
+def test_a_damaged_column_is_refused(change: dict[str, Any], message: str) -> None:
+    content = learn(amount=random().lognormal(sigma=2, size=30)).as_dict()
+    content["columns"][0] |= change
+    with pytest.raises(ValueError, match=message):
+        Encoding.from_dict(content)
+
+
+REFUSED = {
+    "lists": ([[1, 2], [3]], "holds lists or nested values (list<item: int64>). Give each element a column"),
+    "structs": ([{"a": 1}, {"a": 2}], "holds lists or nested values"),
+    "lists as text": (["[1, 2]", "[3]"], "holds lists or nested values such as '[1, 2]'"),
+    "free text": ([f"about {number} " + "words " * 9 for number in range(30)], "looks like free text"),
+    "a value in each row": ([f"name-{number}" for number in range(30)], "30 different values in 30 rows"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_feature_is_refused_with_the_remedy(case: str) -> None:
+    values, message = REFUSED[case]
+    with pytest.raises(InputError) as error:
+        learn(notes=values)
+    assert message in str(error.value)
+    assert "--drop-columns notes" in str(error.value)
+
+
+def test_categories_of_pandas_are_categories_whatever_they_hold() -> None:
+    frame = pd.DataFrame({"code": pd.Categorical([1, 2, 2, None]), "day": pd.to_datetime(["2020-01-01"] * 3 + [None])})
+    rows = as_table(frame, "frame").table  # type: ignore[union-attr]
+    found = Encoding.learn(rows, ["code", "day"], "frame", rare=0)
+    assert [(column.kind, column.features) for column in found.columns] == [
+        ("category", ["code=2", "code: other", "code: missing"]),
+        ("date", ["day", "day: missing"]),
+    ]
+
+
+def test_unknown_categories_are_counted_by_column() -> None:
+    found = learn(plan=["a", "a", "b", "b"], town=["x", "x", "y", "y"])
+    with pytest.warns(DataWarning, match=r"'plan' in 2 of 3 rows \('c', 'd'\), taken for none of the known ones\.$"):
+        found.warn_of_unknown(table(plan=["c", "d", "a"], town=["x", None, "y"]), "t")
+
+
+def test_what_was_done_is_said_in_words() -> None:
+    column = Column(name="plan", kind="category", scaling="indicators", values=("a", "b"), other=True, missing=True)
+    assert column.done == "0 or 1 for each of 2 values, one for all others, one for missing ones"

@@ -1,0 +1,126 @@
+"""``torchrun -m glognn train --distributed`` as a user runs it: a rank is killed, the run goes on, one predicts."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from glognn import load_model
+from glognn.cli.main import app
+from glognn.data.npz import write_npz
+from glognn.distributed.shards import Shards
+from glognn.errors import InputError
+from tests.conftest import COMMAND, ENVIRONMENT, make_data
+
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+EPOCHS = 30
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    write_npz(make_data(num_nodes=80, num_edges=300), tmp_path / "graph.npz")
+    return tmp_path / "graph.npz"
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    while not path.exists() and process.poll() is None:
+        time.sleep(0.01)
+
+
+def test_a_killed_rank_is_started_again_and_the_run_ends_as_any_other(graph: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    flags = ["--dataset", str(graph), "--split", "0", "--model", "glognn", "--alpha", "0.5", "--epochs", str(EPOCHS)]
+    flags += ["--early-stopping", "none", "--checkpoint-interval", "0", "--distributed", "--timeout", "60"]
+    process = subprocess.Popen(
+        [*TORCHRUN, "--max-restarts", "1", "-m", "glognn", "train", *flags, "--out", str(run)],
+        env=ENVIRONMENT | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    wait_for(run / "checkpoint" / "latest.safetensors", process)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(children[-1]), signal.SIGKILL)
+    output, _ = process.communicate(timeout=500)
+    assert process.returncode == 0, output
+    assert "parts (balanced) on 2 ranks" in output
+    assert "test accuracy" in output
+    with (run / "curve.csv").open() as file:
+        assert [int(row["epoch"]) for row in csv.DictReader(file)] == list(range(1, EPOCHS + 1))
+    report = json.loads((run / "report.json").read_text())
+    assert report["engine"] == "distributed"
+    assert len(report["data"]["ranks"]) == 2
+    assert sorted(path.name for path in run.iterdir()) == [
+        ".lock", "DONE", "config.toml", "curve.csv", "curve.png", "model.safetensors", "report.json",
+    ]  # fmt: skip
+    assert load_model(run).num_nodes == 80
+    predicted = CliRunner().invoke(app, ["predict", str(run), "--out", str(tmp_path / "predictions.csv")])
+    assert predicted.exit_code == 0, predicted.output
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 81
+
+
+def test_shards_are_a_graph_for_one_process_and_for_ranks(graph: Path, tmp_path: Path) -> None:
+    runner, out = CliRunner(), tmp_path / "shards"
+    made = runner.invoke(app, ["shard", str(graph), str(out), "--parts", "3", "--partition", "contiguous"])
+    assert made.exit_code == 0, made.output
+    assert "3 parts (contiguous): " in made.output
+    assert "of the edges are cut" in made.output
+    scores = []
+    for name, more in (("whole", ["--engine", "eager"]), ("part", ["--distributed"])):
+        flags = ["--dataset", str(out), "--split", "0", "--model", "gcn", "--epochs", "3", "--dropout", "0", *more]
+        done = runner.invoke(app, ["train", *flags, "--dtype", "float64", "--out", str(tmp_path / name)])
+        assert done.exit_code == 0, done.output
+        report = json.loads((tmp_path / name / "report.json").read_text())
+        scores.append((report["scores"]["last"]["val_loss"], report["data"]["fingerprint"]))
+    assert scores[0][1] == scores[1][1], "the fingerprint of the whole graph"
+    assert scores[0][0] == pytest.approx(scores[1][0], rel=1e-9)
+
+
+def test_a_part_is_read_from_its_own_files_alone(graph: Path, tmp_path: Path) -> None:
+    from glognn.distributed.ranks import Ranks
+
+    assert CliRunner().invoke(app, ["shard", str(graph), str(tmp_path / "s"), "--parts", "2"]).exit_code == 0
+    shards = Shards.open(tmp_path / "s")
+    (tmp_path / "s" / "part-00001" / "edges.arrow").unlink()
+    assert shards.read(0).rows.size == shards.starts[1]
+    with pytest.raises(InputError, match="not whole: there is no file '.*part-00001/edges.arrow'"):
+        shards.read_for(Ranks())
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--timeout", "5"], "--timeout is for --distributed"),
+        (["--distributed", "--model", "gat"], "GAT cannot be trained with --distributed, because GAT needs more"),
+        (["--distributed", "--engine", "eager"], "Leave out --engine eager"),
+        (["--distributed", "--tune", "3"], "--tune searches in one process"),
+        (["--distributed", "--partition", "best"], "must be one of contiguous, balanced, metis. Got 'best' instead"),
+        (["--distributed", "--parts", "999"], "The number of parts must be in the range [1, 80] (the nodes). Got 999"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(flags: list[str], words: str, graph: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["train", "--dataset", str(graph), "--out", str(tmp_path / "run"), *flags])
+    assert done.exit_code != 0
+    assert words in str(done.exception)
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_run_of_one_process_is_not_gone_on_with_on_ranks(graph: Path, tmp_path: Path) -> None:
+    flags = ["--dataset", str(graph), "--split", "0", "--model", "mlp", "--epochs", "2"]
+    assert CliRunner().invoke(app, ["train", *flags, "--out", str(tmp_path / "run")]).exit_code == 0
+    done = CliRunner().invoke(app, ["train", "--resume", str(tmp_path / "run"), "--distributed"])
+    assert "was begun in one process: go on with it without --distributed" in str(done.exception)
+
+
+def test_the_command_line_names_it() -> None:
+    shown = subprocess.run([*COMMAND, "shard", "--help"], capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    assert "--parts" in shown.stdout

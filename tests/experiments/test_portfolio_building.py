@@ -1,0 +1,102 @@
+"""Portfolios built from runs: the order is that of what members add, and graphs left out decide nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from glognn.cli.main import app
+from glognn.data.npz import write_npz
+from glognn.errors import InputError
+from glognn.experiments.auto import auto
+from glognn.experiments.layout import MEMBERS, PROBABILITIES
+from glognn.experiments.portfolio import Member, read_portfolio
+from glognn.experiments.portfolio_building import JudgedGraph, Said, build_portfolio, read_judged
+from glognn.experiments.saved import open_saved
+from glognn.metrics import Floats, Scoring
+from tests.conftest import make_data
+
+QUICK: dict[str, Any] = {"epochs": 4, "threads": 1, "hidden_channels": 4}
+NAMES = ("one", "two", "three")
+
+
+def sure(right: list[bool], y: list[int]) -> Floats:
+    """Probabilities of two classes: 0.9 for the right one, or for the wrong one."""
+    classes = [label if known else 1 - label for known, label in zip(right, y, strict=True)]
+    return np.where(np.arange(2) == np.array(classes)[:, np.newaxis], 0.9, 0.1)
+
+
+def judged(name: str, knows: dict[str, list[bool]]) -> JudgedGraph:
+    """Each member knows some of four nodes, of which there are two of each class."""
+    y = [0, 0, 1, 1]
+    said = np.stack([sure(right, y) for right in knows.values()])
+    members = [Member(each, "mlp") for each in knows]
+    return JudgedGraph(name, Scoring("accuracy"), members, [Said(said, np.array(y), said, np.array(y))])
+
+
+def test_the_first_is_best_on_average_and_the_next_adds_most() -> None:
+    all_but_one, half, other_half = [True, True, True, False], [True, False, True, False], [False, True, False, True]
+    near = judged("near", {"one": all_but_one, "two": half, "three": half})
+    far = judged("far", {"one": half, "two": half, "three": other_half})
+    steps = build_portfolio([near, far])
+    assert steps[0].member.name == "one"
+    assert steps[0].worth == pytest.approx(100 * (0.75 + 0.5) / 2)
+    assert {step.member.name for step in steps} == set(NAMES)
+    assert [step.member.name for step in build_portfolio([near, far], 1)] == ["one"]
+    alone = judged("alone", {"three": [True] * 4, "two": half})
+    assert build_portfolio([alone])[0].member.name == "three"
+    assert alone.worth(["one"]) == 0.5  # which could not be trained there: as much as the worst that could
+
+
+def test_members_of_one_name_are_one_member() -> None:
+    graph = judged("graph", {"one": [True] * 4})
+    other = JudgedGraph("other", graph.scoring, [Member("one", "gcn")], graph.splits)
+    with pytest.raises(InputError, match="'one' of other has other settings on another graph"):
+        build_portfolio([graph, other])
+    with pytest.raises(InputError, match="at least one finished auto folder"):
+        build_portfolio([])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    place = tmp_path_factory.mktemp("runs")
+    models = {"one": "mlp", "two": "gcn"}
+    tables = (f'[[member]]\nname = "{name}"\nmodel = "{model}"\n' for name, model in models.items())
+    (place / "small.toml").write_text("".join(tables))
+    for seed, name in enumerate(("red", "blue")):
+        write_npz(make_data(seed=seed), place / f"{name}.npz")
+        auto(str(place / f"{name}.npz"), portfolio=place / "small.toml", out=place / name, **QUICK)
+    return [place / "red", place / "blue"]
+
+
+def test_what_members_are_worth_is_what_their_ensemble_scores(runs: list[Path]) -> None:
+    graph = read_judged(runs[0])
+    assert graph.name == "red"
+    record = open_saved(runs[0]).record
+    assert graph.worth(["one", "two"]) == pytest.approx(record["test"]["mean"])
+
+
+def test_from_the_command_line(runs: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "mine.toml"
+    done = CliRunner().invoke(app, ["portfolio", "build", *map(str, runs), "--without", "blue", "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "blue: 2 members, 2 splits (left out)" in done.output
+    assert sorted(member.name for member in read_portfolio(out)) == ["one", "two"]
+    assert "# Built from red.\n" in out.read_text()
+    shown = CliRunner().invoke(app, ["portfolio", "show", str(out)])
+    assert "gcn" in shown.output
+    with pytest.raises(InputError, match="must name a graph of the runs. Got green"):
+        CliRunner().invoke(app, ["portfolio", "build", str(runs[0]), "--without", "green"], catch_exceptions=False)
+
+
+def test_a_damaged_file_of_probabilities_is_named(runs: list[Path]) -> None:
+    path = runs[1] / MEMBERS / "one/split-0" / PROBABILITIES
+    kept = path.read_bytes()
+    path.write_bytes(kept[:-8])
+    with pytest.raises(InputError, match=r"probabilities.npy' is damaged"):
+        read_judged(runs[1])
+    path.write_bytes(kept)
