@@ -33,17 +33,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch_geometric.data import Data
 from torch_geometric.explain import Explainer, GNNExplainer
 
 from glognn.data.splits import random_splits
 from glognn.experiments.config import resolve
 from glognn.experiments.run import build_model, load_graph
 from glognn.explain.contributions import GlobalContributions
+from glognn.explain.explainer import Member, NodeExplainer
 from glognn.explain.gradients import IntegratedGradients, OnGraph
 from glognn.explain.label_errors import choose_rule, judge_labels
+from glognn.explain.parts import Source
 from glognn.explain.removal import without_nodes
 from glognn.graph.graph import Graph
-from glognn.models.glognn import GloGNN
+from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.training.driver import train
 from glognn.training.predict import predict
 
@@ -60,6 +63,7 @@ def main() -> None:
     told.add_argument("--data-mirror", type=Path, help="folder with the published files; default: download them")
     told.add_argument("--datasets", nargs="+", default=["texas", "chameleon", "cora", "minesweeper"])
     told.add_argument("--nodes", type=int, default=15)
+    told.add_argument("--without-peers", action="store_true", help="leave out GNNExplainer and integrated gradients")
     told.add_argument("--out", type=Path)
     labels = commands.add_parser("labels")
     labels.add_argument("--data-mirror", type=Path, help="folder with the published files; default: download them")
@@ -76,12 +80,14 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if options.command == "faithfulness":
         for dataset in options.datasets:
-            record(faithfulness(dataset, options.nodes, options.data_mirror), options.out)
+            record(faithfulness(dataset, options.nodes, options.data_mirror, not options.without_peers), options.out)
     elif options.command == "labels":
         for dataset in options.datasets:
             record(
                 label_errors(dataset, options.share, options.seed, options.data_mirror, options.cleanlab), options.out
             )
+    else:
+        record(cost(options.num_nodes, options.degree), options.out)
 
 
 def record(found: dict[str, Any], out: Path | None) -> None:
@@ -104,7 +110,7 @@ def trained(dataset: str, mirror: Path | None) -> tuple[GloGNN, Graph, dict[str,
     return model, graph, {"model": name, "settings": preset or "defaults", "test": result.selected.test}
 
 
-def faithfulness(dataset: str, count: int, mirror: Path | None) -> dict[str, Any]:
+def faithfulness(dataset: str, count: int, mirror: Path | None, peers: bool) -> dict[str, Any]:
     model, graph, facts = trained(dataset, mirror)
     probabilities = predict(model, graph).double().numpy()
     order = np.random.default_rng(0).permutation(np.flatnonzero(graph.masks["test"][:, 0].numpy()))
@@ -113,7 +119,7 @@ def faithfulness(dataset: str, count: int, mirror: Path | None) -> dict[str, Any
     areas: dict[str, list[float]] = {}
     for node in nodes.tolist():
         column = int(probabilities[node].argmax())
-        for name, rank in rankings(model, graph, node).items():
+        for name, rank in rankings(model, graph, node, peers).items():
             started = time.perf_counter()
             ranks = rank()
             seconds.setdefault(name, []).append(time.perf_counter() - started)
@@ -131,7 +137,7 @@ def faithfulness(dataset: str, count: int, mirror: Path | None) -> dict[str, Any
     return found
 
 
-def rankings(model: GloGNN, graph: Graph, node: int) -> dict[str, Callable[[], Ranks]]:
+def rankings(model: GloGNN, graph: Graph, node: int, peers: bool) -> dict[str, Callable[[], Ranks]]:
     """By name, what ranks all nodes by how much they speak for a node's predicted class."""
     wrapped = OnGraph(model, graph)
     x = wrapped.features()
@@ -156,15 +162,42 @@ def rankings(model: GloGNN, graph: Graph, node: int) -> dict[str, Callable[[], R
         mask: Ranks = explainer(x, edges, index=node).node_mask[:, 0].double().numpy()
         return mask
 
-    return {
-        "ours": lambda: ours("last", "margin"),
-        "ours, score of the class": lambda: ours("last", "score"),
-        "ours, by coefficient": lambda: ours("last", "coefficient"),
-        "ours, through all layers": lambda: ours("all", "margin"),
-        "GNNExplainer": lambda: peer(GNNExplainer(epochs=200)),
-        "integrated gradients": lambda: peer(IntegratedGradients()),
+    found = {
+        "ours": lambda: ours("inputs", "margin"),
+        "ours, last layer": lambda: ours("last", "margin"),
+        "ours, last layer, by coefficient": lambda: ours("last", "coefficient"),
+        "ours, all layers": lambda: ours("all", "margin"),
         "random": lambda: np.random.default_rng(node).random(graph.num_nodes),
     }
+    if peers:
+        found["GNNExplainer"] = lambda: peer(GNNExplainer(epochs=200))
+        found["integrated gradients"] = lambda: peer(IntegratedGradients())
+    return found
+
+
+def cost(num_nodes: int, degree: int) -> dict[str, Any]:
+    """Seconds for one node of a random graph, of an untrained GloGNN++ whose embeddings are loaded."""
+    generator = torch.Generator().manual_seed(0)
+    edges = torch.randint(0, num_nodes, (2, num_nodes * degree // 2), generator=generator)
+    x = torch.randn(num_nodes, 16, generator=generator)
+    graph = Graph.from_data(Data(x=x, edge_index=edges, y=torch.arange(num_nodes) % 10, num_nodes=num_nodes))
+    torch.manual_seed(0)
+    explainer = NodeExplainer([Member("glognn++", Source(GloGNNPlusPlus(16, 10, num_nodes, alpha=0.5), graph))])
+    explainer.explain(0)
+    seconds: dict[str, list[float]] = {}
+    for node in range(1, 6):
+        for name, run in (
+            ("row and contributions", lambda node=node: explainer.members[0].source.contributions.of(node)),
+            ("whole explanation", lambda node=node: explainer.explain(node)),
+            ("whole explanation, down to the inputs", lambda node=node: explainer.explain(node, through="inputs")),
+        ):
+            started = time.perf_counter()
+            run()
+            seconds.setdefault(name, []).append(time.perf_counter() - started)
+    facts = {"benchmark": "cost", "nodes": num_nodes, "entries": graph.adjacency.matrix.nnz, "classes": 10}
+    facts["threads"] = torch.get_num_threads()
+    medians = {name: float(np.median(values)) for name, values in seconds.items()}
+    return {**facts, "seconds": medians, "least": {name: min(values) for name, values in seconds.items()}}
 
 
 def area(model: GloGNN, graph: Graph, node: int, column: int, ranks: Ranks) -> float:

@@ -89,7 +89,8 @@ def test_contributions_add_up_to_the_scores(kind: str, dtype: torch.dtype, figur
                 scale = float(wanted.abs().max()) or 1.0
                 worst[name] = max(worst[name], float((value - wanted).abs().max()) / scale)
             assert down.own == {}
-            for each in (last, down):
+            to_inputs = [] if "blocks" in kind else [found.of(node, "inputs")]
+            for each in (last, down, *to_inputs):
                 error = float((each.total - each.scores).abs().max() / each.scores.abs().max())
                 assert error < (1e-9 if dtype == torch.float64 else 1e-4)
                 rounded = max(rounded, error)

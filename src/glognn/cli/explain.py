@@ -35,7 +35,8 @@ def command(
         ),
     ] = "",
     through: Annotated[
-        str, typer.Option("--through", help="Contributions through the 'last' layer, or unrolled through 'all'.")
+        str,
+        typer.Option("--through", help="Contributions of the 'last' layer, through 'all', or down to the 'inputs'."),
     ] = "last",
     change: Annotated[
         list[str] | None,

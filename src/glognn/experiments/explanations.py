@@ -46,7 +46,7 @@ def open_explainer(
         predictions = first.name(saved.probabilities(data, "cpu"))
     ids = None if saved.tables is None else saved.tables.ids
     classes = saved.classes or predictions.classes
-    return NodeExplainer(members, Names(ids, classes.names), predictions.probabilities, saved.threshold)
+    return NodeExplainer(members, Names(ids, classes.names), predictions.probabilities, saved.threshold, saved.positive)
 
 
 def feature_names(tables: KeptTables | None, count: int) -> list[str] | None:

@@ -8,8 +8,9 @@ GloGNN) and the layer's input h,
 ``"last"``: node j adds the j-th term of the sum; the embeddings h_j, which L-1 layers have made of all nodes, are taken
 as they are, and what is left are rows of the node itself. ``"all"``: h_j is taken apart in the same way, down to H0, so
 that node j adds r_ijk h0_jk with the coefficients multiplied through all layers, and nothing is left. With one layer
-the two differ in nothing but where the node's own row of H0 is counted. In both, Z* counts as given: how a node shapes
-the coefficients of others is no part of its contribution.
+the two differ in nothing but where the node's own row of H0 is counted. ``"inputs"``: the node's own row of H0 is taken
+apart too (:mod:`glognn.explain.encoder`), and what its edge with node j adds there is counted as j's. In all of them Z*
+counts as given: how a node shapes the coefficients of others is no part of its contribution.
 
 r_ijk is a polynomial in s_k, of which at most L + 1 rows are kept, so that a node costs O(L^2 (n c + K nnz)), and with
 ``"last"`` O(n c + K nnz).
@@ -24,11 +25,13 @@ import torch
 from torch import Tensor
 
 from glognn.errors import InputError
+from glognn.explain.encoder import EncoderParts, encoder_parts
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
 from glognn.nn.global_homophily import Coefficients
+from glognn.nn.inputs import INPUTS
 
-THROUGH = ("last", "all")
+THROUGH = ("last", "all", "inputs")
 """Which layers contributions are taken apart through."""
 
 
@@ -125,7 +128,22 @@ class GlobalContributions:
         self._check(node)
         if through not in THROUGH:
             raise InputError(f"The 'through' parameter must be one of {THROUGH}. Got {through!r} instead.")
-        return self._through_last(node) if through == "last" else self._through_all(node)
+        if through == "last":
+            return self._through_last(node)
+        found = self._through_all(node)
+        if through == "inputs":
+            for part in self.encoder_parts(node).inputs:
+                if INPUTS[part.name].of_nodes:
+                    edges = found.coefficients[node] * part.scores
+                    found.by_node.index_add_(0, part.columns, edges)
+                    found.by_node[node] -= edges.sum(dim=0)
+        return found
+
+    def encoder_parts(self, node: int) -> EncoderParts:
+        """What the encoder saw of a node."""
+        self._check(node)
+        with torch.enable_grad():
+            return encoder_parts(self.model, self._inputs, node)
 
     def _through_last(self, node: int) -> Contributions:
         H, H0 = self.embeddings[-2], self.embeddings[0]

@@ -20,6 +20,7 @@ from glognn.explain.parts import Floats, Parts, Source, weighted
 from glognn.explain.removal import without_edges, without_nodes
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
+from glognn.metrics import decide
 from glognn.models.base import NodeModel
 from glognn.training.predict import predict
 
@@ -47,7 +48,7 @@ class NodeExplainer:
         members: One model, or those of an ensemble.
         names: What a user calls nodes and classes.
         probabilities: Of all nodes; the model's own when omitted.
-        threshold: Of two classes, the probability from which on the second is predicted.
+        threshold, positive: Of two classes, the probability from which on the positive one is predicted.
     """
 
     def __init__(
@@ -56,10 +57,11 @@ class NodeExplainer:
         names: Names | None = None,
         probabilities: Floats | None = None,
         threshold: float | None = None,
+        positive: int | None = None,
     ) -> None:
         self.members, self.names = list(members), Names() if names is None else names
         self.graph = self.members[0].source.graph
-        self.threshold = threshold
+        self._threshold, self._positive = threshold, positive
         self._probabilities = probabilities
         self._around = Neighbourhood(self.graph)
         self._label = self.graph.y.cpu().numpy()
@@ -76,9 +78,7 @@ class NodeExplainer:
         return self._decide_all(self.probabilities)
 
     def _decide_all(self, probabilities: Floats) -> Any:
-        if self.threshold is not None and probabilities.shape[1] == 2:
-            return (probabilities[:, 1] >= self.threshold).astype(np.int64)
-        return probabilities.argmax(axis=1)
+        return decide(probabilities, self._threshold, self._positive)
 
     def parts(self, node: int, through: str = "last", *, inputs: bool = True) -> Parts:
         """The scores of a node, taken apart; of several models, added up."""
@@ -184,22 +184,23 @@ class NodeExplainer:
     def _change(self, kind: str, parts: Parts, prediction: int, against: int) -> Change:
         node = parts.node
 
-        def decide(found: Probabilities) -> int:
+        def decided(found: Probabilities) -> int:
             return int(self._decide_all(found[np.newaxis])[0])
 
+        parts = self.parts(node, "inputs", inputs=False)
         if kind == "nodes":
             if parts.by_node is None:
                 order = self._around.of(node).tolist()
             else:
                 ranks = self._ranks(parts, prediction, against, "contribution")
                 order = [each for each in _extremes(ranks, 256)[0] if each != node]
-            return fewest_nodes(order, prediction, decide, lambda gone: self._run(without_nodes, gone, node))
+            return fewest_nodes(order, prediction, decided, lambda gone: self._run(without_nodes, gone, node))
         near = self._around.of(node)
         if parts.by_node is not None:
             ranks = self._ranks(parts, prediction, against, "contribution")
             near = near[np.argsort(-ranks[near], kind="stable")]
         edges = [(node, int(other)) for other in near]
-        return fewest_edges(edges, prediction, decide, lambda gone: self._run(without_edges, gone, node))
+        return fewest_edges(edges, prediction, decided, lambda gone: self._run(without_edges, gone, node))
 
     def _run(self, without: Any, gone: list[Any], node: int) -> Probabilities:
         """The probabilities of a node after taking nodes or edges away: of several models, the weighted mean."""
@@ -237,8 +238,8 @@ def explain(
         data: The graph it was trained on.
         nodes: Node numbers, or one.
         top: How many supporters, and how many opponents, are listed.
-        through: Of a model with coefficients: the ``"last"`` layer, or ``"all"`` (see
-            :mod:`glognn.explain.contributions`).
+        through: Of a model with coefficients: the ``"last"`` layer, ``"all"``, or ``"inputs"``, which also counts what
+            an edge tells the encoder as said by the node at its other end (:mod:`glognn.explain.contributions`).
         by: What nodes are listed by: their signed ``"coefficient"``, the default where there is one, or their
             ``"contribution"`` to the predicted class over the runner-up.
         changes: What would change the prediction: ``"nodes"``, ``"edges"`` or both; the model is run many times.

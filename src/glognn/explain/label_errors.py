@@ -123,7 +123,8 @@ class Rule:
         if judged.votes is None or not self.votes:
             return judged.probabilities
         powers = np.exp(2 * judged.votes)
-        return (1 - self.votes) * judged.probabilities + self.votes * powers / powers.sum(axis=1, keepdims=True)
+        shares: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return (1 - self.votes) * judged.probabilities + self.votes * shares
 
     def suspicion(self, likely: Floats, y: Labels) -> Floats:
         """From 0 to 1; nan for a node without a label, or with one that nobody judged."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from glognn.explain.contributions import GlobalContributions, Way
-from glognn.explain.encoder import degree_names, encoder_parts
+from glognn.explain.encoder import degree_names
 from glognn.explain.gradients import OnGraph, gradient_parts
 from glognn.explain.tree_paths import column_names, tree_parts
 from glognn.graph.graph import Graph
@@ -140,8 +140,7 @@ class Source:
             coefficients = coefficients[:, int(found.scores.argmax())]
         more: dict[str, Any] = {}
         if inputs:
-            assert isinstance(self.model, GloGNN)
-            seen = encoder_parts(self.model, self.inputs, node)
+            seen = self.contributions.encoder_parts(node)
             more = {
                 "inputs": [
                     InputShare(part.name, self._name(part.name, column), value, scores)

@@ -29,7 +29,7 @@ class GlobalExplainer(ExplainerAlgorithm):  # type: ignore[misc]
     class): contributions and ``own`` add up to the scores.
 
     Args:
-        through: ``"last"`` layer or ``"all"``, see :mod:`glognn.explain.contributions`.
+        through: ``"last"`` layer, ``"all"`` or ``"inputs"``, see :mod:`glognn.explain.contributions`.
     """
 
     def __init__(self, through: str = "last") -> None:

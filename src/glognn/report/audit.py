@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from glognn.data.tables import Table as Columns
+from glognn.data.arrow import Table as Columns
 
 
 def suspect_table(found: dict[str, Any], top: int) -> Table:

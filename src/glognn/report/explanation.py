@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from glognn.data.tables import Table as Columns
+from glognn.data.arrow import Table as Columns
 from glognn.explain.explanation import Change, Explanation, NodeShare
 from glognn.explain.parts import COEFFICIENTS, InputShare
 from glognn.report.figures import COLOURS, new_figure
@@ -36,7 +36,9 @@ def headline(found: Explanation) -> str:
 def how(found: Explanation) -> str:
     """How the scores were taken apart, in words."""
     against = f"{found.names.class_(found.prediction)} over {found.names.class_(found.against)}"
-    exact = {"last": "of the last layer", "all": "through all layers"}[found.through]
+    exact = {"last": "of the last layer", "all": "through all layers", "inputs": "through all layers and the encoder"}[
+        found.through
+    ]
     methods = {
         COEFFICIENTS: f"the coefficients Z* {exact}, exactly",
         "gradients": "integrated gradients of the features",
