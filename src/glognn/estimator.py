@@ -29,6 +29,7 @@ from glognn.errors import InputError
 from glognn.experiments.auto import FOLDS, MODEL_NAME, QUALITY, TIME_LIMIT, Asked, auto
 from glognn.experiments.carried import CarriedFolder
 from glognn.experiments.environment import versions
+from glognn.experiments.explanations import open_explainer
 from glognn.experiments.folder import new_folder, save_model
 from glognn.experiments.integrity import measure_files, sealed
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG
@@ -36,6 +37,9 @@ from glognn.experiments.leaderboard import standings
 from glognn.experiments.reports import CLASSIFIER_VERSION, damaged, read_ensemble
 from glognn.experiments.saved import SavedModel, holds_ensemble, open_saved
 from glognn.experiments.saved_ensemble import SavedEnsemble, open_ensemble
+from glognn.explain.explainer import Member, NodeExplainer
+from glognn.explain.explanation import Explanation, Names
+from glognn.explain.parts import Source
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import decide
@@ -484,6 +488,29 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _positive(self) -> int | None:
         return None if self.pos_label_ is None else self.classes_.tolist().index(self.pos_label_)
+
+    def explain(self, nodes: Any, **how: Any) -> list[Explanation]:
+        """Why nodes of the training graph are predicted to be of their classes, see :func:`glognn.explain`.
+
+        Args:
+            nodes: Node numbers, or one.
+            how: ``top``, ``through``, ``by`` and ``changes``.
+        """
+        check_is_fitted(self)
+        names = Names(None, self.classes_.tolist())
+        if hasattr(self, "_carried"):
+            explainer = open_explainer(self._ensemble(), data=self.data_)
+            explainer.names = names
+        else:
+            columns = getattr(self, "feature_names_in_", None)
+            source = Source(
+                self.model_, self._known.graph, None if columns is None else [str(each) for each in columns]
+            )
+            members = [Member(self.model_.config_class.name, source)]
+            explainer = NodeExplainer(members, names, self._probabilities, self.threshold_, self._positive)
+        return [
+            explainer.explain(node, **how) for node in to_nodes(np.atleast_1d(nodes), self.data_.num_nodes).tolist()
+        ]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. A ``Data`` is judged by its own labels, on its test nodes if it has a mask for them."""
