@@ -39,12 +39,12 @@ def name_of(dataset: str) -> str:
 def train_members(dataset: str, options: argparse.Namespace) -> None:
     """All members, however long they take, in a folder that is gone on with."""
     folder = options.runs / name_of(dataset)
-    settings = {"time_limit": options.time_limit or 1e6}
+    limit, mirror = options.time_limit or 1e6, options.data_mirror
     if (folder / "auto.toml").exists():
-        glognn.auto(resume=folder, data_mirror=options.data_mirror, **settings)
+        glognn.auto(resume=folder, time_limit=limit, data_mirror=mirror)
     else:
-        more = {"splits": options.splits, "quality": "best", "device": options.device}
-        glognn.auto(dataset, out=folder, data_mirror=options.data_mirror, **settings, **more)
+        more: dict[str, Any] = {"splits": options.splits, "quality": "best", "device": options.device}
+        glognn.auto(dataset, out=folder, time_limit=limit, data_mirror=mirror, **more)
 
 
 def judge(dataset: str, graphs: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def judge(dataset: str, graphs: dict[str, Any], options: argparse.Namespace) -> 
         portfolio = Path(place) / "portfolio.toml"
         write_portfolio(portfolio, [step.member for step in steps], f"Built without {name}.")
         out = Path(place) / "run"
-        more = {"splits": options.splits, "quality": options.quality, "device": options.device}
+        more: dict[str, Any] = {"splits": options.splits, "quality": options.quality, "device": options.device}
         if options.threads:
             more["threads"] = options.threads
         record = glognn.auto(
