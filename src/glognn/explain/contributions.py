@@ -29,7 +29,7 @@ from glognn.explain.encoder import EncoderParts, encoder_parts
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
 from glognn.nn.global_homophily import Coefficients
-from glognn.nn.inputs import INPUTS
+from glognn.nn.inputs import INPUTS, Word
 
 THROUGH = ("last", "all", "inputs")
 """Which layers contributions are taken apart through."""
@@ -99,6 +99,7 @@ class GlobalContributions:
         self._tau = 1.0 if layer.tau is None or self._returns_initial else layer.tau.item()
         self.scale = torch.ones_like(self.embeddings[0][0]) if layer.scale is None else layer.scale.detach().double()
         self._coefficients: dict[int, Coefficients] = {}
+        self._last: tuple[int, tuple[Tensor, list[tuple[Word, float, Tensor]]]] | None = None
 
     @cached_property
     def seen(self) -> Tensor:
@@ -147,7 +148,8 @@ class GlobalContributions:
 
     def _through_last(self, node: int) -> Contributions:
         H, H0 = self.embeddings[-2], self.embeddings[0]
-        row = self.layer(self.num_layers).combined(self.unit(node))[0]
+        factors, (reached, _) = self.layer(self.num_layers), self._reached(node)
+        row = (factors.similar(self.unit(node), reached) @ factors.V.T + reached)[0]
         by_node = row.unsqueeze(1) * self.seen
         own = {"initial embedding": self._tau * self._gamma * H0[node]}
         if self._tau != 1:
@@ -182,17 +184,26 @@ class GlobalContributions:
         columns of the embedding; the second follows edges. With the own rows they, too, add up to the scores.
         """
         self._check(node)
-        factors, unit, seen = self.layer(self.num_layers), self.unit(node), self.seen
-        similar = factors.similar(unit, factors.reached(unit))[0]
+        factors, seen = self.layer(self.num_layers), self.seen
+        reached, words = self._reached(node)
+        similar = factors.similar(self.unit(node), reached)[0]
         by_column = similar.unsqueeze(1) * (factors.V.T @ seen)
         found = [
             Way("column", str(column), float(self.scale[column]), scores) for column, scores in enumerate(by_column)
         ]
-        if factors.hops is not None:
-            for word, weight, rows in factors.hops.transposed_words(factors.operators, unit.T):
-                scores = factors.weight * float(weight) * (rows.T @ seen)[0]
-                found.append(Way("hops", "·".join(word), float(weight), scores))
+        for word, weight, row in words:
+            found.append(Way("hops", "·".join(word), weight, factors.weight * weight * (row @ seen)[0]))
         return found
+
+    def _reached(self, node: int) -> tuple[Tensor, list[tuple[Word, float, Tensor]]]:
+        """w p_i of the last layer, 1 x n, and its words with their lambda and row; those of the last node are kept."""
+        if self._last is None or self._last[0] != node:
+            factors, unit = self.layer(self.num_layers), self.unit(node)
+            words = [] if factors.hops is None else factors.hops.transposed_words(factors.operators, unit.T)
+            found = [(word, weight.item(), row.T) for word, weight, row in words]
+            total = sum((weight * row for _, weight, row in found), torch.zeros_like(unit))
+            self._last = node, (factors.weight * total, found)
+        return self._last[1]
 
     def unit(self, node: int) -> Tensor:
         """The row of the identity, 1 x n."""

@@ -165,9 +165,7 @@ class NodeExplainer:
             )
             for place, other in enumerate(nodes)
         ]
-        unlisted = np.ones(len(ranks), dtype=bool)
-        unlisted[nodes] = False
-        others: Floats = parts.by_node[unlisted].sum(axis=0)
+        others: Floats = parts.by_node.sum(axis=0) - parts.by_node[nodes].sum(axis=0)
         return shares, others
 
     def _ranks(self, parts: Parts, prediction: int, against: int, by: str) -> Floats:

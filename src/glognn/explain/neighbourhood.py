@@ -55,8 +55,11 @@ class Neighbourhood:
             total = int(counts.sum())
             offsets = np.repeat(begins - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
             reached = indices[np.arange(total) + offsets]
-            frontier = np.unique(reached[~seen[reached]])
-            seen[frontier] = True
+            fresh = np.zeros_like(seen)
+            fresh[reached] = True
+            fresh &= ~seen
+            seen |= fresh
+            frontier = np.flatnonzero(fresh)
             for other in [other for other in missing if seen[other]]:
                 wanted[other] = distance
                 missing.discard(other)

@@ -221,6 +221,8 @@ def weighted(parts: Sequence[Parts], weights: Sequence[float]) -> Parts:
 
     The coefficients are a weighted mean over those that have some; own rows and inputs are added by name.
     """
+    if len(parts) == 1:
+        return parts[0]
     scores = _sum([part.scores for part in parts], weights)
     with_rows = [(part, weight) for part, weight in zip(parts, weights, strict=True) if part.coefficients is not None]
     coefficients = None
@@ -240,16 +242,14 @@ def weighted(parts: Sequence[Parts], weights: Sequence[float]) -> Parts:
     methods = dict.fromkeys(part.method for part in parts)
     return Parts(
         node=parts[0].node,
-        method=f"weighted sum of {len(parts)} models by {' and '.join(methods)}" if len(parts) > 1 else parts[0].method,
+        method=f"weighted sum of {len(parts)} models by {' and '.join(methods)}",
         scores=scores,
         coefficients=coefficients,
         by_node=by_node,
         own=own,
-        ways=parts[0].ways if len(parts) == 1 else [],
         inputs=list(inputs.values()),
         inputs_to=" or ".join(dict.fromkeys(part.inputs_to for part in parts)),
         inputs_method=", ".join(dict.fromkeys(part.inputs_method for part in parts)),
-        inputs_empty=None if len(parts) > 1 else parts[0].inputs_empty,
     )
 
 
