@@ -94,7 +94,7 @@ check-published: $(VENV)/.run
 	$(BIN)/glognn reproduce table1 --models glognn,glognn++,glognn++-exact $(if $(MIRROR),--data-mirror $(MIRROR))
 
 check-table1: $(VENV)/.run
-	$(BIN)/glognn tune --model $(ALL_MODELS) --dataset $(SMALL) --trials 25 --sampler random --no-prune --splits 0-2 \
+	$(BIN)/glognn tune --model $(ALL_MODELS) --dataset $(SMALL) --trials 25 --sampler random --no-prune --no-keep-default --splits 0-2 \
 		--epochs 400 --patience 100 --device $(DEVICE) --out runs/equal $(if $(MIRROR),--data-mirror $(MIRROR)) $(ARGS)
 	$(BIN)/glognn reproduce table1 --settings runs/equal --seeds 0 --device $(DEVICE) $(if $(MIRROR),--data-mirror $(MIRROR))
 

@@ -71,6 +71,7 @@ def measure(graph: str, ranks: int, epochs: int) -> dict[str, Any]:
         "seconds_per_epoch": each,
         "exchange_seconds_per_epoch": max(waited),
         "compute_seconds_per_epoch": each - max(waited),
+        "cpu_seconds_per_epoch": [line.get("cpu_seconds", 0.0) / epochs for line in lines],
         "peak_memory_mib": [line["peak_memory_mib"]["process"] for line in lines],
         "sent_mib_per_epoch": [line.get("sent_bytes", 0) / epochs / MEBIBYTE for line in lines],
         "partition": report["data"].get("partition"),

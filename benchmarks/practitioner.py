@@ -293,7 +293,7 @@ def with_neighbours(data: Any, train: Numbers, method: str) -> Numbers:
 
 
 def sage(data: Any, masks: dict[str, Numbers], judge: Callable[[Numbers], float], num_classes: int) -> Numbers:
-    """Probabilities of PyTorch Geometric's GraphSAGE at its best validation epoch of at most 500."""
+    """Probabilities of PyTorch Geometric's GraphSAGE at its best validation epoch of at most 300."""
     from torch_geometric.nn import GraphSAGE
     from torch_geometric.utils import to_undirected
 
@@ -302,7 +302,7 @@ def sage(data: Any, masks: dict[str, Numbers], judge: Callable[[Numbers], float]
     model = GraphSAGE(data.num_features, 64, num_layers=2, out_channels=num_classes, dropout=0.5)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     best, kept, since = -1.0, np.empty((0, 0)), 0
-    for _ in range(500):
+    for _ in range(300):
         model.train()
         optimiser.zero_grad()
         loss: Any = torch.nn.functional.cross_entropy(model(data.x, edges)[train], data.y[train])
@@ -314,7 +314,7 @@ def sage(data: Any, masks: dict[str, Numbers], judge: Callable[[Numbers], float]
         since += 1
         if (now := judge(probabilities)) > best:
             best, kept, since = now, probabilities, 0
-        if since >= 100:
+        if since >= 50:
             break
     return kept
 

@@ -31,7 +31,6 @@ QUICK: dict[str, Any] = {"epochs": 15, "hidden_channels": 8, "threads": 1, "devi
 
 EXPECTED = {
     "check_classifiers_classes": "the label -1 means unlabelled, as in scikit-learn's own semi-supervised classifiers",
-    "check_class_weight_classifiers": "class_weight is None or 'balanced', not weights class by class",
 }
 """Checks of scikit-learn that fail, and why."""
 
@@ -62,7 +61,7 @@ def doors(data: Data) -> dict[str, GloGNNClassifier]:
     with_features = graph.copy()
     networkx.set_node_attributes(with_features, dict(enumerate(x.tolist())), "x")
     networkx.set_node_attributes(with_features, {k: int(label) for k, label in enumerate(y) if label >= 0}, "y")
-    labelled = np.flatnonzero(y >= 0)
+    labelled, names = np.flatnonzero(y >= 0), np.array([f"n{k}" for k in range(n)])
 
     def new(**settings: Any) -> GloGNNClassifier:
         return GloGNNClassifier(**QUICK, **settings)
@@ -72,6 +71,9 @@ def doors(data: Data) -> dict[str, GloGNNClassifier]:
         "NumPy": new().fit(x, y, adjacency=matrix.toarray()),
         "SciPy": new().fit(sp.csr_array(x), y, adjacency=matrix),
         "edges": new().fit(x, y, adjacency=edges),
+        "edges by rows": new().fit(x, y, adjacency=edges.T),
+        "table of edges": new().fit(x, y, adjacency=pd.DataFrame(edges.T)),
+        "index": new().fit(pd.DataFrame(x, index=names), y, adjacency=names[edges.T]),
         "pandas": new().fit(pd.DataFrame(x), pd.Series(y), adjacency=pd.DataFrame(matrix.toarray())),
         "NetworkX": new().fit(x, y, adjacency=graph),
         "NetworkX alone": new().fit(with_features),
@@ -244,6 +246,11 @@ def test_saved_and_loaded(split_data: Data, tmp_path: Path) -> None:
         "| mid |",
         "| gamma | 0.3 |",
         "accuracy, validation nodes",
+        "baseline: logistic regression",
+        "## Held-out validation nodes, class by class",
+        "## Intended use",
+        "## Limits",
+        "Finished: 20",
         "| torch |",
         "GloGNNClassifier.load",
     ):
@@ -256,7 +263,7 @@ def test_saved_and_loaded(split_data: Data, tmp_path: Path) -> None:
 def test_a_save_that_is_cut_off_leaves_the_classifier_before(
     split_data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import glognn.estimator as module
+    import glognn.estimator.folder as module
 
     first = GloGNNClassifier(**QUICK).fit(split_data)
     second = GloGNNClassifier(random_state=1, **QUICK).fit(split_data)
@@ -352,11 +359,13 @@ def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "arguments", "message"),
     [
-        ({"model": "gcn"}, {}, "'model' parameter of GloGNNClassifier must be one of 'glognn\\+\\+', 'glognn'"),
+        ({"model": "glogn"}, {}, "'model' parameter of GloGNNClassifier must be one of 'glognn2', |one of 'glognn"),
+        ({"model": "mlp", "alpha": 0.3}, {}, "MLP has no setting 'alpha' \\(it belongs to glognn"),
         ({"gamma": 2}, {}, "'gamma' parameter of GloGNN\\+\\+ must be a number in the range"),
         ({"validation_fraction": 1.0}, {}, "'validation_fraction' parameter of GloGNNClassifier"),
         ({"threshold": "validation"}, {}, "must be 'none' for 3 classes"),
-        ({"class_weight": {0: 1}}, {}, "'class_weight' parameter of training"),
+        ({"class_weight": "heavy"}, {}, "'class_weight' parameter of training"),
+        ({"class_weight": {9: 1}}, {}, "'class_weight' parameter of GloGNNClassifier must be weights of the classes"),
         ({}, {"adjacency": np.ones((5, 5))}, "'adjacency' parameter of fit must be numbers of shape \\(60, 60\\)"),
         ({}, {"adjacency": np.array([[0], [60]])}, "edge_index holds node 60"),
         ({}, {"y": np.full(60, -1)}, "at least 2 classes. Got no label"),

@@ -91,6 +91,18 @@ def test_a_run_alone_is_replayed_and_ends_as_on_the_cpu(name: str) -> None:
     assert engines["cuda"] == (uncaptured or "captured")
 
 
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_rankings_are_computed_on_the_gpu_and_captured(metric: str) -> None:
+    curves = {}
+    for device in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        config = TrainingConfig(epochs=20, device=device, dtype="float64", metric=metric, early_stopping="none")
+        result = train(GloGNNPlusPlus(7, 3, 60, dropout=0.0), make_data(), config=config)
+        curves[device] = [row[f"val_{metric}"] for row in result.curve]
+    assert result.engine == "captured"
+    assert curves["cuda"] == pytest.approx(curves["cpu"], abs=1e-6)
+
+
 def test_scores_that_are_computed_elsewhere_are_not_captured() -> None:
     config = TrainingConfig(epochs=5, device="cuda", metric="macro_f1", early_stopping="none")
     assert train(GloGNNPlusPlus(7, 3, 60), make_data(), config=config).engine == "eager"

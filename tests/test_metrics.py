@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 import sklearn.metrics as reference
 import torch
+from torch_geometric.data import Data
 
+from glognn.data.splits import random_splits
 from glognn.errors import DataWarning, InputError
-from glognn.metrics import METRICS, Scoring, Thresholds, decide
+from glognn.graph.graph import Graph
+from glognn.metrics import METRICS, Scoring, Thresholds, decide, ranking_scores
 from glognn.training.config import OF_ONE_CLASS, RANKINGS, ThresholdRule, TrainingConfig
+from glognn.training.evaluation import Evaluation
 from glognn.training.threshold import choose_threshold
 
 LOGITS = torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0], [1.0, 4.0]])
@@ -193,3 +197,36 @@ def test_a_threshold_is_for_two_classes_that_both_occur() -> None:
         Thresholds.of(np.full((5, 3), 1 / 3), np.arange(5) % 3, 1)
     with pytest.raises(InputError, match="of both classes"):
         Thresholds.of(np.full((5, 2), 0.5), np.zeros(5, dtype=np.int64), 1)
+
+
+@pytest.mark.parametrize("metric", RANKINGS)
+def test_many_rankings_at_once_are_those_one_by_one(metric: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    sizes = torch.tensor([50, 37, 12, 5])
+    inside = torch.arange(50) < sizes.unsqueeze(1)
+    score = (torch.rand(4, 50, generator=generator, dtype=torch.float64) * 8).round() / 8  # with ties
+    members = torch.rand(4, 50, generator=generator) < 0.3
+    members[3] = True
+    found = ranking_scores(metric, score, members, inside).tolist()
+    judge = {"roc_auc": reference.roc_auc_score, "average_precision": reference.average_precision_score}[metric]
+    for row in range(3):
+        wanted = judge(members[row, : sizes[row]], score[row, : sizes[row]])
+        assert found[row] == pytest.approx(wanted, abs=1e-15)
+    assert math.isnan(found[3])
+
+
+@pytest.mark.parametrize("metric", RANKINGS)
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_batch_is_judged_as_each_of_its_members(metric: str, classes: int) -> None:
+    generator = torch.Generator().manual_seed(1)
+    y = torch.randint(0, classes, (90,), generator=generator)
+    y[:5] = -1
+    masks = {f"{name}_mask": mask for name, mask in random_splits(y, 3).items()}
+    graph = Graph.from_data(Data(x=torch.randn(90, 2), y=y, **masks))
+    logits = torch.randn(3, 90, classes, generator=generator).mul(2).round()
+    config = TrainingConfig(metric=metric, positive_class="0" if classes == 2 else "")
+    found = Evaluation(graph, [0, 1, 2], config).measure(logits)[1:]
+    for split in range(3):
+        for place, nodes in enumerate(graph.indices(split).values()):
+            wanted = Scoring(metric, 0 if classes == 2 else None)(logits[split, nodes], y[nodes])
+            assert float(found[place, split]) == pytest.approx(wanted, abs=1e-14)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from glognn.errors import GloGNNError as GloGNNError
     from glognn.errors import InputError as InputError
     from glognn.errors import TrainingError as TrainingError
-    from glognn.estimator import GloGNNClassifier as GloGNNClassifier
+    from glognn.estimator.classifier import GloGNNClassifier as GloGNNClassifier
+    from glognn.estimator.classifier import load_model as load_model
     from glognn.experiments.auto import auto as auto
-    from glognn.experiments.folder import load_model as load_model
     from glognn.experiments.leaderboard import leaderboard as leaderboard
     from glognn.experiments.progress import Progress as Progress
     from glognn.experiments.reproduce import reproduce as reproduce
@@ -69,7 +69,7 @@ _HOMES = {
     "find_dataset": "glognn.data.catalog",
     "GlobalExplainer": "glognn.explain.pyg",
     "GlobalHomophily": "glognn.nn.global_homophily",
-    "GloGNNClassifier": "glognn.estimator",
+    "GloGNNClassifier": "glognn.estimator.classifier",
     "GloGNNError": "glognn.errors",
     "Graph": "glognn.graph.graph",
     "GraphConfig": "glognn.graph.config",
@@ -77,7 +77,7 @@ _HOMES = {
     "IntegratedGradients": "glognn.explain.gradients",
     "leaderboard": "glognn.experiments.leaderboard",
     "load_dataset": "glognn.data.sources",
-    "load_model": "glognn.experiments.folder",
+    "load_model": "glognn.estimator.classifier",
     "measure_homophily": "glognn.graph.homophily",
     "predict": "glognn.training.predict",
     "predict_new_nodes": "glognn.training.new_nodes",

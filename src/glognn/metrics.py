@@ -184,6 +184,33 @@ def _average_precision(members: Booleans, score: Floats) -> float:
     return float(np.sum(np.diff(found, prepend=0) / members.sum() * found / (last + 1)))
 
 
+def ranking_scores(metric: str, score: Tensor, members: Tensor, inside: Tensor) -> Tensor:
+    """ROC AUC or average precision of many rankings at once, where the tensors are and without waiting for it.
+
+    The same as :func:`roc_auc` and :func:`average_precision` of each row; nan where there is nothing to rank.
+
+    Args:
+        metric: ``roc_auc`` or ``average_precision``.
+        score: Probabilities of a class, rankings x nodes.
+        members: Which nodes are of the class.
+        inside: Which nodes count: rows of fewer are filled up.
+    """
+    members, others = members & inside, ~members & inside
+    own, rest = members.sum(1), others.sum(1)
+    below = torch.full_like(score, -torch.inf)
+    sorted_members = torch.where(members, score, below).sort(dim=1).values
+    sorted_others = torch.where(others, score, below).sort(dim=1).values
+    length = score.shape[1]
+    if metric == "roc_auc":
+        left, right = (torch.searchsorted(sorted_others, score, right=each) for each in (False, True))
+        beaten = left + right - 2 * (length - rest).unsqueeze(1)  # twice as many as it is above, ties once
+        return (beaten * members).sum(1).double() / (2 * own * rest).double()
+    found, mistaken = (length - torch.searchsorted(each, score) for each in (sorted_members, sorted_others))
+    precision = found.double() / (found + mistaken).clamp(min=1)
+    total = torch.where(members, precision, 0.0).sum(1)
+    return torch.where(rest > 0, total / own, torch.nan)
+
+
 def precision_at_k(found: Answers) -> float:
     """Share of the positive class among the k nodes to which it is most likely; fewer where there are fewer."""
     return _found_in_top(found) / min(found.top_k, len(found.y))
@@ -351,13 +378,11 @@ MOST_POINTS = 500
 """Of a curve in a record."""
 
 
-def curves(score: Floats, members: Booleans) -> dict[str, list[float]] | None:
-    """Precision against recall, and true against false positives, for every threshold; nothing without both kinds.
+def ranking_curve(score: Floats, members: Booleans) -> dict[str, list[float]]:
+    """Precision and false positives against recall, for every threshold, the highest first; of some of both kinds.
 
     Of long curves :data:`MOST_POINTS` are kept, evenly along them and with both ends.
     """
-    if members.all() or not members.any():
-        return None
     order = np.argsort(-score, kind="stable")
     last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
     if len(last) > MOST_POINTS:

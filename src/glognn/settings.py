@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from glognn.errors import InputError
 class Rule:
     """What one setting may be: its type, and either a range or a list of words, of which it may take ``several``.
 
-    Without words, ``str`` is any text; numbers and truth values are taken as they are written.
+    Without words, ``str`` is any text; numbers and truth values are taken as they are written, a mapping as its JSON.
     """
 
     kind: type
@@ -80,6 +81,11 @@ class Rule:
         if self.kind is str:
             if not self.words and isinstance(value, str | int | float):
                 return str(value)
+            if not self.words and isinstance(value, Mapping):
+                try:
+                    return json.dumps({str(name): each for name, each in value.items()})
+                except TypeError:
+                    raise ValueError from None
             if value not in self.words:
                 raise ValueError
             return value
@@ -173,7 +179,7 @@ class Settings:
             except (ValueError, OverflowError):
                 raise InputError(
                     f"The '{info.name}' parameter of {self.title} must be {info.rule.describe()}. "
-                    f"Got {value!r} instead."
+                    f"Got {value!r} instead.{nearest(str(value), info.rule.words)}"
                 ) from None
             object.__setattr__(self, info.name, converted)
         self.check()
@@ -214,10 +220,28 @@ class Settings:
 def suggest(word: str, known: Iterable[str]) -> str:
     """`` Did you mean ...?`` or the list of what is known, to end an error message with."""
     candidates = list(known)
-    close = difflib.get_close_matches(word, candidates, n=1)
-    if close:
-        return f" Did you mean '{close[0]}'?"
-    return f" Known: {', '.join(candidates)}." if candidates else ""
+    return nearest(word, candidates) or (f" Known: {', '.join(candidates)}." if candidates else "")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`` Did you mean ...?``, to end an error message that lists what is known; nothing where no word is near.
+
+    Large and small letters, hyphens, blanks and underscores are one; else few letters may differ, or one of the two
+    words holds the other.
+    """
+    plain: dict[str, str] = {}
+    for name in known:
+        plain.setdefault(_plain(name), name)
+    wanted = _plain(word)
+    close = [wanted] if wanted in plain else difflib.get_close_matches(wanted, plain, n=1)
+    if not close and len(wanted) > 1:
+        holding = [name for name in plain if wanted in name or (len(name) > 2 and name in wanted)]
+        close = sorted(holding, key=lambda name: abs(len(name) - len(wanted)))
+    return f" Did you mean '{plain[close[0]]}'?" if close and plain[close[0]] != word else ""
+
+
+def _plain(word: str) -> str:
+    return word.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
 _Class = TypeVar("_Class", bound=type)

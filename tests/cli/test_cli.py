@@ -18,7 +18,7 @@ import pytest
 from safetensors import SafetensorError, safe_open
 
 from glognn.cli import main as cli
-from glognn.cli.options import flag
+from glognn.cli.options import PANELS, SELDOM, flag
 from glognn.data.npz import write_npz
 from glognn.experiments.config import RunConfig, resolve
 from glognn.models.configs import MODELS
@@ -38,15 +38,35 @@ def graph_file(tmp_path: Path) -> Path:
     return tmp_path / "graph.npz"
 
 
+def flags_in(text: str) -> set[str]:
+    """The flags that have a line of their own in a help page."""
+    return set(re.findall(r"^│ \*?\s*(--[a-z0-9-]+)", text, re.MULTILINE))
+
+
 def test_help_names_the_commands_and_every_setting() -> None:
     out = run("--help").stdout
     assert "train" in out
     assert "models" in out
-    text = run("train", "--help").stdout
+    text = run("train", "--help-all").stdout
     settings = {*TrainingConfig.names(), *(name for config in MODELS.values() for name in config.names())}
     for name in settings:
         assert flag(name) in text, name
     assert re.fullmatch(r"glognn \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+def test_help_is_short_first() -> None:
+    text = run("train", "--help").stdout
+    first, everything = flags_in(text), flags_in(run("train", "--help-all").stdout)
+    assert first < everything
+    assert len(first) <= 30
+    assert {"--nodes", "--edges", "--label", "--model", "--metric", "--out", "--help-all"} <= first
+    assert not {"--gamma", "--learning-rate", "--checkpoint-interval", "--rare-share"} & first
+    assert text.index("Your own tables") < text.index("What to train") < text.index("Where and how")
+    assert "WORD" in text  # instead of all metrics in a column
+    assert "macro_f1" in text
+    shown = {*(name for names in PANELS.values() for name in names), *SELDOM}
+    known = everything | flags_in(run("tune", "--help-all").stdout)
+    assert {flag(name) for name in shown - {"datasets", "models"}} <= known  # of tune: --dataset, --model
 
 
 def test_models() -> None:
@@ -65,6 +85,7 @@ def test_train_several_models(graph_file: Path, tmp_path: Path) -> None:
     assert re.search(r"glognn\+\+, split 1: test accuracy [\d.]+ %", out)
     assert re.search(r"^glognn\+\+ +[\d.]+ ± [\d.]+ +2 +12 +[\d.]+$", out, re.MULTILINE)
     assert (tmp_path / "run" / "curve.png").is_file()
+    assert (tmp_path / "run" / "models.png").is_file()
     report = json.loads((tmp_path / "run" / "glognn++" / "report.json").read_text())
     assert report["splits"] == [0, 1]
     quiet = run("train", "--resume", "run", "--quiet", cwd=tmp_path).stdout  # all done: only the table
@@ -242,7 +263,7 @@ BAD = [
     (["--optimizer", "sgd"], nothing, "one of 'adam', 'adamw'. Got 'sgd'"),
     (["--early-stopping", "never"], nothing, "one of 'patience', 'paper', 'none'. Got 'never'"),
     (["--selection", "first"], nothing, "one of 'best', 'last'. Got 'first'"),
-    (["--metric", "auc"], nothing, "'roc_auc', 'average_precision'. Got 'auc'"),
+    (["--metric", "auc"], nothing, "'neg_log_loss', 'neg_brier'. Got 'auc'"),
     (["--dtype", "float16"], nothing, "one of 'float32', 'float64'. Got 'float16'"),
     (["--device", "tpu"], nothing, "one of 'auto', 'cpu', 'cuda'. Got 'tpu'"),
     (["--normalization", "column"], nothing, "one of 'row', 'symmetric', 'none'. Got 'column'"),

@@ -14,14 +14,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score
 from torch_geometric.data import Data
 
 from glognn import GloGNNClassifier, InputError
 from glognn.cli import main as cli
-from glognn.data.convert import to_edges
+from glognn.data.graph_forms import to_edges
 from glognn.data.npz import read_npz, write_npz
+from glognn.data.table_changes import read_changes
 from glognn.data.table_graph import KeptTables
 from glognn.data.tables import read_table, write_table
+from glognn.training.config import METRIC_NAMES
 from tests.conftest import make_data
 
 NODES, EDGES = 48, 160
@@ -109,7 +112,9 @@ def test_every_format_gives_the_same_graph_and_predictions(
     pd.testing.assert_frame_equal(*tables)
 
 
-def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path) -> None:
+def test_the_summary_the_card_and_the_list_say_what_was_read_and_what_became_of_it(
+    glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lay_down(tmp_path)
     code, out, _ = glognn("train", *TRAIN, "--edge-weight", "times", "--drop-columns", "age", "--out", "run")
     assert code == 0
@@ -128,6 +133,29 @@ def test_the_summary_says_what_was_read_and_encoded(glognn: Run, tmp_path: Path)
     kept = json.loads((tmp_path / "run/tables.json").read_text())
     assert kept["classes"] == {"names": ["no", "yes"], "kind": "text"}
     assert "who" not in (tmp_path / "run/report.json").read_text()
+    card = (tmp_path / "run/README.md").read_text()
+    for words in (
+        "Finished: 20",
+        "## Intended use\n\nTo predict 'fraud' of the nodes",
+        "## Limits",
+        "|  | this model | baseline: constant | baseline: logistic regression |",
+        "## Held-out test nodes, class by class (one split)",
+        "| class | nodes | recall | precision | F1 | predicted |",
+        "- Validation has 3 nodes of class 'yes'",
+        "| splits | random 50/25/25, stratified, seed 0 |",
+        "| no | 26 (65.0%) |",
+        "| plan | category | 3 | 0 or 1 for each of 3 values |",
+        "| age | left out | 0 | as asked |",
+        "| same | left out | 0 | always the same value |",
+        "| num_layers | 2 |",
+        "| positive class | yes |",
+    ):
+        assert words in card, words
+    monkeypatch.setenv("COLUMNS", "250")
+    code, out, _ = glognn("runs", "run", "--dataset", "edges.csv")
+    assert "nodes.csv, edges.csv: fraud  glognn++  accuracy" in out
+    assert "(constant)" in out or "(logistic regression)" in out
+    assert "No finished run" in glognn("runs", "run", "--dataset", "others.csv")[1]
 
 
 def test_ids_labels_and_edges_alone_make_a_run(glognn: Run, tmp_path: Path) -> None:
@@ -163,8 +191,8 @@ def test_several_edge_tables_and_weights_are_added_up_and_said(glognn: Run, tmp_
     assert [each.weights for each in kept.edge_columns] == [("times",), ("calls", "sum")]
     frames()[0][:1].assign(who="x").to_csv("new.csv", index=False)
     pd.DataFrame({"from": ["x"], "to": ids[:1], "calls": [4], "sum": [18]}).to_csv("new_edges.csv", index=False)
-    found, _, _ = kept.new_nodes(tmp_path / "new.csv", tmp_path / "new_edges.csv")
-    assert found.edge_weight.tolist() == [4.0]
+    found = read_changes(kept, tmp_path / "new.csv", tmp_path / "new_edges.csv")
+    assert found.new.edge_weight.tolist() == [4.0]
 
 
 def test_a_german_table_is_read_as_it_is_meant(finished: Path, glognn: Run, tmp_path: Path) -> None:
@@ -427,14 +455,40 @@ def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp
     assert found["scores"]["accuracy"] == pytest.approx(right)
     assert f"{100 * right:.2f}" in out
     assert np.array(found["confusion"]).sum(axis=1).tolist() == [10, 10]
-    assert set(found["scores"]) == {"accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision"}
-    confidence = predicted[["probability_no", "probability_yes"]].max(axis=1).mean()
-    [only] = found["calibration"]["bins"] if len(found["calibration"]["bins"]) == 1 else [None]
-    if only:
-        assert found["calibration"]["expected_calibration_error"] == pytest.approx(abs(confidence - right))
-    assert {path.name for path in Path("judged").iterdir()} == {"evaluation.json", "confusion.png", "reliability.png"}
+    assert found["baselines"]["constant"]["accuracy"] == 0.5
+    assert set(found["baselines"]["logistic regression"]) == set(found["scores"])
+    assert "score  constant  logistic regression" in out
+    assert tuple(found["scores"]) == METRIC_NAMES
+    rare = found["positive_class"]
+    assert rare == json.loads((finished / "run/report.json").read_text())["positive_class"]["name"]
+    score, members = predicted[f"probability_{rare}"].to_numpy(), (truth["fraud"] == rare).to_numpy()
+    assert found["scores"]["average_precision"] == pytest.approx(average_precision_score(members, score))
+    assert f"average precision of {rare}" in out
+    bins = found["calibration"]["bins"]
+    assert sum(each["count"] for each in bins) == 20
+    assert sum(each["count"] * each["accuracy"] for each in bins) == pytest.approx(members.sum())
+    [curve] = found["curves"]
+    assert (curve["class"], curve["recall"][-1], curve["precision"][-1]) == (rare, 1.0, 0.5)
+    pictures = {"confusion.png", "reliability.png", "rankings.png"}
+    assert {path.name for path in Path("judged").iterdir()} == {"evaluation.json", *pictures}
     code, out, _ = glognn("evaluate", str(finished / "run"), "--out", "test-set")
     assert (code, "test set of split 0" in out) == (0, True)
+
+
+def test_a_second_evaluation_does_not_overwrite_the_first(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    shutil.copytree(finished / "run", "run")
+    for positive in ("yes", "no"):
+        code, out, _ = glognn("evaluate", "run", "--positive-class", positive, "--top-k", "7")
+        assert (code, f"recall at 7 of {positive}" in out) == (0, True)
+    first, second = (
+        json.loads(Path("run", name, "evaluation.json").read_text()) for name in ("evaluation", "evaluation-2")
+    )
+    assert (first["positive_class"], second["positive_class"]) == ("yes", "no")
+    assert first["confusion"] == second["confusion"]
+    is_one_clear_error(glognn("evaluate", "run", "--out", "run/evaluation"), "'run/evaluation' holds an evaluation")
+    is_one_clear_error(
+        glognn("evaluate", "run", "--positive-class", "maybe"), "must be one of 'no', 'yes'. Got 'maybe'"
+    )
 
 
 def test_a_run_on_tables_is_a_classifier_in_python(finished: Path, glognn: Run, tmp_path: Path) -> None:
@@ -456,7 +510,8 @@ def test_a_run_on_tables_is_a_classifier_in_python(finished: Path, glognn: Run, 
         assert glognn("evaluate", folder, "--out", f"judged-{Path(folder).name}")[0] == 0
     first, second = (json.loads(Path(f"judged-{name}/evaluation.json").read_text()) for name in ("run", "classifier"))
     assert first["scores"]["accuracy"] == selected["test"]
-    assert {**first, "run": ""} == {**second, "run": ""}
+    apart = {"run": "", "label": ""}  # a classifier knows no columns
+    assert {**first, **apart} == {**second, **apart}
 
 
 def test_runs_on_datasets_predict_by_node_number(glognn: Run, tmp_path: Path) -> None:
@@ -478,10 +533,63 @@ def test_new_nodes_are_predicted_from_tables(finished: Path, glognn: Run, tmp_pa
     options = ["--nodes", "new.csv", "--edges", "new_edges.csv", "--unknown-edges", "drop", "--out", "new-found.csv"]
     code, out, err = glognn("predict", str(finished / "run"), *options)
     assert code == 0, err
-    assert "1 to unknown ids, 1 between nodes that the graph holds" in out
+    assert "1 edge between its nodes added" in out
+    assert "; 3 new nodes with 3 edges; 1 edge to unknown ids left out" in out
     found = pd.read_csv("new-found.csv")
     assert found["who"].tolist() == ["new-1", "new-2", "new-3"]
     assert np.allclose(found["probability_no"] + found["probability_yes"], 1)
+
+
+def test_changes_of_known_nodes_are_scored_and_said(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    run, known = str(finished / "run"), nodes["who"].tolist()
+    nodes.iloc[[5, 2]].assign(age=99).to_csv("changed.csv", index=False)
+    pd.DataFrame([(known[0], known[9])], columns=["from", "to"]).to_csv("more.csv", index=False)
+    code, out, err = glognn("predict", run, "--nodes", "changed.csv", "--edges", "more.csv", "--out", "some.csv")
+    assert code == 0, err
+    assert "1 edge between its nodes added; 2 nodes of it in the table, 2 with other features" in out
+    assert pd.read_csv("some.csv")["who"].tolist() == [known[5], known[2]]
+    assert glognn("predict", run, "--edges", "more.csv", "--out", "now.csv")[0] == 0
+    assert glognn("predict", run, "--out", "then.csv")[0] == 0
+    now, then = (pd.read_csv(name).set_index("who") for name in ("now.csv", "then.csv"))
+    assert now.index.tolist() == known
+    assert (now.loc[known[9]] != then.loc[known[9]]).any()
+    Path("ids.csv").write_text(f"who\n{known[9]}\n", encoding="utf-8")
+    options = ["--edges", "more.csv", "--ids", "ids.csv", "--out", "one.csv"]
+    assert glognn("predict", run, *options)[0] == 0
+    pd.testing.assert_frame_equal(pd.read_csv("one.csv").set_index("who"), now.loc[[known[9]]])
+
+
+def test_a_run_of_several_splits_is_refitted_and_used(glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    options = ["--random-splits", "2", "--fractions", "60/20/20", "--refit", "--out", "run"]
+    code, out, err = glognn("train", *TRAIN, *options)
+    assert code == 0, err
+    assert "sets: random 60/20/20, stratified, seed 0" in out
+    assert "model refitted on all 40 labels" in out
+    code, out, _ = glognn("predict", "run", "--out", "all.csv")
+    assert (code, "Used: model refitted on all 40 labels" in out) == (0, True)
+    code, out, _ = glognn("evaluate", "run")
+    assert "test sets of splits 0, 1, each node scored by the models that have not learned from it" in out
+    assert "not learned" not in glognn("evaluate", "run", "--split", "1")[1]
+
+
+def test_new_nodes_are_judged(finished: Path, glognn: Run, tmp_path: Path) -> None:
+    nodes, _ = frames()
+    known, fresh = nodes["who"].to_list(), nodes.iloc[:6].assign(who=[f"new-{number}" for number in range(6)])
+    fresh.to_csv("new.csv", index=False)
+    pd.DataFrame({"from": fresh["who"].to_list(), "to": known[10:16]}).to_csv("new_edges.csv", index=False)
+    tables = ["--nodes", "new.csv", "--edges", "new_edges.csv"]
+    code, out, err = glognn("evaluate", str(finished / "run"), *tables, "--out", "judged")
+    assert code == 0, err
+    assert "6 new nodes with 6 edges" in out
+    assert "6 nodes with a known class: new.csv" in out
+    assert glognn("predict", str(finished / "run"), *tables, "--out", "new-found.csv")[0] == 0
+    right = (pd.read_csv("new-found.csv")["prediction"] == fresh["fraud"].to_numpy()).mean()
+    assert json.loads(Path("judged/evaluation.json").read_text())["scores"]["accuracy"] == pytest.approx(right)
+    fresh[["who", "fraud"]].iloc[:2].to_csv("truth.csv", index=False)
+    out = glognn("evaluate", str(finished / "run"), *tables, "--labels", "truth.csv", "--out", "two")[1]
+    assert "2 nodes with a known class: truth.csv" in out
 
 
 def test_a_search_comes_first_where_asked_for(glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -645,6 +753,11 @@ BAD_TRAINING: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "out is a file": (put("run", "x"), [], "cannot be written"),
     "resume and tables": (nothing, ["--resume", "run"], "Leave out --"),
     "tune and config": (nothing, ["--tune", "2", "--config", "published:texas"], "Leave out one"),
+    "two fractions": (nothing, ["--fractions", "60/40"], "as in 60/20/20. Got '60/40' instead"),
+    "fractions of more": (nothing, ["--fractions", "60/20/30"], "that sum to 100 (or to 1)"),
+    "fractions without test": (nothing, ["--fractions", "80/20/0"], "three positive shares"),
+    "fractions and a column": (nothing, ["--fractions", "60/20/20", "--split-column", "plan"], "Leave out one of them"),
+    "workers without a search": (nothing, ["--workers", "2"], "--workers is for searches"),
     "no trials": (nothing, ["--tune", "0"], "--tune"),
     "unknown model": (nothing, ["--model", "glogn"], "Did you mean"),
     "wrong setting": (nothing, ["--gamma", "7"], "'gamma' parameter"),
@@ -690,9 +803,13 @@ BAD_PREDICTION: dict[str, tuple[Callable[[], object], list[str], str]] = {
         "not the one that 'run' was trained on",
     ),
     "no id": (put("ids.csv", "who\n"), ["run", "--out", "p.csv", "--ids", "ids.csv"], "must have rows"),
-    "edges alone": (nothing, ["run", "--out", "p.csv", "--edges", "edges.csv"], "with --nodes FILE"),
-    "ids and nodes": (nothing, ["run", "--out", "p.csv", "--ids", "a.csv", "--nodes", "b.csv"], "Leave out one"),
-    "known nodes": (nothing, ["run", "--out", "p.csv", "--nodes", "nodes.csv"], "must be new"),
+    "no edges to be unknown": (nothing, ["run", "--out", "p.csv", "--unknown-edges", "drop"], "with --edges FILE"),
+    "no new nodes": (nothing, ["run", "--out", "p.csv", "--nodes", "b.csv"], "no table 'b.csv'"),
+    "an edge to nobody": (
+        put("e.csv", "from,to\na,b\n"),
+        ["run", "--out", "p.csv", "--edges", "e.csv"],
+        "unknown ids ('a', 'b')",
+    ),
     "a column less": (
         edit("nodes.csv", lambda f: f.assign(who=f["who"] + "x").drop(columns="age")),
         ["run", "--out", "p.csv", "--nodes", "nodes.csv"],

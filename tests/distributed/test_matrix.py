@@ -11,7 +11,8 @@ import scipy.sparse as sp
 import torch
 
 from glognn.distributed.matrix import PartMatrix
-from glognn.distributed.partition import METHODS, Partition, balanced, by_owner, contiguous, make_partition, part_sizes
+from glognn.distributed.methods import METHODS
+from glognn.distributed.partition import Partition, balanced, by_owner, contiguous, make_partition, part_sizes
 from glognn.distributed.ranks import Ranks, over_ranks, together
 from glognn.distributed.rows import PartRows
 from glognn.graph.sparse import SparseMatrix

@@ -97,12 +97,15 @@ def test_one_class_for_all_and_no_better_than_the_constant() -> None:
     assert len(told) == 3
 
 
-def test_a_threshold_decides_what_is_predicted() -> None:
+def test_what_is_predicted_may_be_other_than_what_is_scored() -> None:
     graph = graph_of()
     unsure = {name: np.tile([0.6, 0.4], (nodes.numel(), 1)) for name, nodes in graph.indices(0).items()}
-    found = Appraiser(graph, ["legit", "fraud"]).appraise(0, PLAIN, unsure, threshold=0.4)
+    appraiser = Appraiser(graph, ["legit", "fraud"])
+    found = appraiser.appraise(0, PLAIN, unsure, predicted=np.ones(len(unsure["test"]), dtype=np.int64))
     assert "One class, 'fraud', is predicted" in cautions([found], 0.0)[0]
-    assert found["held_out"]["score"] == pytest.approx(0.75, abs=0.01)  # the score is not of the threshold
+    assert found["held_out"]["score"] == pytest.approx(0.75, abs=0.01)
+    decided = appraiser.appraise(0, PLAIN, unsure, threshold=0.4)
+    assert decided["held_out"]["score"] == pytest.approx(0.25, abs=0.01)
 
 
 def test_few_validation_nodes_and_isolated_nodes() -> None:

@@ -67,7 +67,7 @@ def without_times(record: dict[str, Any]) -> dict[str, Any]:
         {name: value for name, value in each.items() if "seconds" not in name and name != "memory_mib"}
         for each in record["members"]
     ]
-    return {name: value for name, value in record.items() if name != "seconds"} | {"members": members}
+    return {name: value for name, value in record.items() if name not in ("seconds", "finished")} | {"members": members}
 
 
 def weights_of(folder: Path) -> dict[str, bytes]:
@@ -133,6 +133,8 @@ def test_folds_of_all_labels_make_one_ensemble(portfolio: Path, tmp_path: Path) 
     check_files(tmp_path / "run")
     first_row, *rows = result.leaderboard
     assert (first_row.name, first_row.val) == ("ensemble", record["val"]["mean"])
+    *rows, constant, logistic = rows
+    assert (constant.name, logistic.name) == ("constant", "logistic regression")
     assert sorted(row.name for row in rows) == sorted(NAMES)
     assert [row.val for row in rows] == sorted((row.val for row in rows), reverse=True)
     saved = glognn.read_npz(tmp_path / "run/graph.npz")

@@ -62,6 +62,7 @@ def test_the_constant_is_the_shares_of_training_labels() -> None:
     said = Baselines(graph).probabilities(1, np.array([3, 5]))[CONSTANT]
     np.testing.assert_allclose(said[:, 1], train.double().mean())
     assert said.shape == (2, 2)
+    assert list(Baselines(graph).probabilities(1, np.array([3, NODES]))) == [CONSTANT]  # of a node that came later
 
 
 def test_no_label_of_a_test_node_is_read() -> None:

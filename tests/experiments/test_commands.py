@@ -27,6 +27,7 @@ from glognn.experiments.progress import Progress, Work
 from glognn.experiments.search import finished_trials, open_study, read_search
 from glognn.experiments.studies import STUDIES, choose_studies
 from glognn.models.configs import MODELS
+from glognn.report.study import render_best
 from tests.conftest import MIRROR, make_data
 from tests.program import GLOGNN, Program
 
@@ -86,13 +87,15 @@ def test_functions_have_the_words_and_defaults_of_their_commands(name: str) -> N
         if word in words and each.default not in (None, inspect.Parameter.empty):
             assert str(words[word].default) == str(each.default), word
     flags = {renamed.get(each, each) for each in options}
-    assert set(words) - flags == {"progress", "settings"} - flags | ({"tables"} if name == "train" else set())
+    assert set(words) - flags == {"progress", "settings"} - flags | ({"tables"} if name != "reproduce" else set())
     settings = {*glognn.TrainingConfig.names(), *glognn.GraphConfig.names()}
     settings |= {each for model in MODELS.values() for each in model.names()}
     own = {each for each in flags if each not in settings}
-    if name == "train":
+    if name != "reproduce":
         own -= set(inspect.signature(TableOptions).parameters) | {"quiet"}
+    if name == "train":
         own -= set(inspect.signature(glognn.auto).parameters)  # what it does without a model
+        own -= {"distributed", "partition", "parts", "timeout"}  # what it does on several ranks
     assert own <= set(words), "a flag without an argument"
 
 
@@ -110,7 +113,7 @@ def test_models_are_trained_and_gone_on_with(tmp_path: Path) -> None:
     assert [each[1:] for each in listener.told if each[0] == "split"] == [
         (model, split) for model in ("mlp", "glognn") for split in (0, 1)
     ]
-    assert glognn.load_model(tmp_path / "run/mlp/split-0").config.hidden_channels == 8
+    assert glognn.load_model(tmp_path / "run/mlp/split-0").model_.config.hidden_channels == 8
     again = glognn.train_models(resume=tmp_path / "run")
     assert again.reports == done.reports
     with pytest.raises(InputError, match="--resume takes its settings from the run folder. Leave out --epochs"):
@@ -139,13 +142,16 @@ def test_tables_are_searched_and_trained(tmp_path: Path) -> None:
 
 
 def test_a_search_gives_settings_and_goes_on(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"splits": "0", "sampler": "random", "workers": 1} | QUICK
+    options: dict[str, Any] = {"splits": "0", "sampler": "random", "workers": 1, "keep_default": False} | QUICK
     listener = Listener()
     [found] = glognn.tune(model="mlp", trials=2, out=tmp_path / "study", progress=listener, **options)
     assert listener.told[0] == ("begin", "trials", 2, 0, 1, tmp_path / "study")
     assert listener.told[-1] == ("found", 1)
     assert (found.trials, found.path, found.origin) == (2, tmp_path / "study/best.toml", "drawn")
     assert found.validation == max(trial.value for trial in found.study.trials)
+    assert found.baselines["constant"] == pytest.approx(1 / 6, abs=0.01)
+    assert 0.6 < found.baselines["logistic regression"] < 0.8
+    assert "baselines: constant 16." in render_best(found)
     assert found.config.model.hidden_channels == 8
     assert "hidden_channels" not in found.settings
     assert found.settings["dropout"] == found.config.model.dropout

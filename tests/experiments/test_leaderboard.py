@@ -150,3 +150,20 @@ def test_it_loads_no_torch(folder: Path) -> None:
         f"import contextlib; from glognn.cli.main import main; sys.argv = ['glognn', 'leaderboard', {str(folder)!r}]\n"
     )
     assert "torch" not in loaded_after(f"{code}with contextlib.suppress(SystemExit): main()")
+
+
+def test_baselines_are_the_last_rows_and_what_to_beware_of_is_said(tmp_path: Path) -> None:
+    scores = {"train": None, "val": {"mean": 0.5, "std": 0.01}, "test": {"mean": 0.4, "std": None}}
+    told = {
+        "baselines": {"constant": scores, "logistic regression": scores},
+        "held_out": {"set": "test", "classes": []},
+        "cautions": ["One class, 'a', is predicted for all test nodes."],
+    }
+    (tmp_path / "ensemble.json").write_text(json.dumps(record(ended="all members are done", **told)))
+    rows = leaderboard(tmp_path)
+    assert [(row.name, row.state, row.val, row.test) for row in rows[-2:]] == [
+        (name, "baseline", 0.5, 0.4) for name in ("constant", "logistic regression")
+    ]
+    found = CliRunner().invoke(app, ["leaderboard", str(tmp_path)], env={"COLUMNS": "150"})
+    assert "Beware:\n  One class, 'a', is predicted for all test nodes." in found.stdout
+    assert plot_leaderboard(rows, "accuracy", tmp_path / "board.png").is_file()

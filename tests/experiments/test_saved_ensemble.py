@@ -120,7 +120,7 @@ def test_splits_and_members_by_name(folder: Path) -> None:
 def test_a_member_that_cannot_is_left_out_and_named(folder: Path, task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = opened(folder)
     data, _ = saved.graph()
-    method = "probabilities" if task == "score the nodes" else "new_probabilities"
+    method = "uncalibrated" if task == "score the nodes" else "new_uncalibrated"
     usual, refused = getattr(SavedModel, method), {"gcn"}
 
     def refuse(model: SavedModel, *arguments: Any) -> Any:
@@ -221,7 +221,7 @@ def test_tables_from_training_to_new_nodes(tmp_path: Path) -> None:
         assert "ensemble of " in run("predict", place, "--out", tmp_path / "known.csv")
         run("predict", place, "--nodes", tmp_path / "new.csv", "--edges", tmp_path / "new_edges.csv",
             "--out", tmp_path / "predicted.csv")  # fmt: skip
-        assert "macro_f1" in run("evaluate", place, "--labels", tmp_path / "nodes.csv", "--label", "fraud")
+        assert "macro f1" in run("evaluate", place, "--labels", tmp_path / "nodes.csv", "--label", "fraud")
         tables_of[name] = [pyarrow.csv.read_csv(tmp_path / each) for each in ("known.csv", "predicted.csv")]
     assert tables_of["copy"] == tables_of["classifier"]
     known, new = tables_of["copy"]

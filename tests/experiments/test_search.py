@@ -7,6 +7,7 @@ import runpy
 import sys
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from glognn.experiments.config import find_settings, read_config
 from glognn.experiments.search import (
     Search,
     best_trial,
+    by_own_names,
     chosen_settings,
+    default_trial,
     do_trials,
     finished_trials,
     open_folder,
@@ -174,7 +177,7 @@ def test_another_search_does_not_share_a_folder(tmp_path: Path) -> None:
 def test_grid(tmp_path: Path) -> None:
     given = HELD | {"dropout": 0.5, "alpha": 0.5, "gamma": 0.5, "num_layers": 1, "num_hops": 1, "patience": 40}
     given |= {"beta1": 1.0, "weight_decay": 1e-5}
-    what = search("glognn", space="paper-small", given=given, sampler="grid", splits="0", prune=False)
+    what = search("glognn", space="paper-small", given=given, sampler="grid", splits="0", keep_default=False)
     open_folder(tmp_path, what)
     list(do_trials(tmp_path, 10))
     tried = {(t.params["learning_rate"], t.params["beta2"]) for t in finished_trials(open_study(tmp_path, what))}
@@ -272,7 +275,8 @@ def test_random_trials_are_drawn_by_number_and_the_published_settings_come_first
     """A random study is the same however its trials are taken; authors' settings outside the space count too."""
     chosen = []
     for at_once in (3, 1):
-        what = search("ggcn", dataset="texas", sampler="random", given=HELD | {"num_layers": 9}, prune=False)
+        given = HELD | {"num_layers": 9}
+        what = search("ggcn", dataset="texas", sampler="random", given=given, prune=False, keep_default=False)
         assert what.published().model.decay_exponent == 3.0
         folder = tmp_path / str(at_once)
         open_folder(folder, what)
@@ -283,6 +287,56 @@ def test_random_trials_are_drawn_by_number_and_the_published_settings_come_first
         chosen.append([chosen_settings(what, trial) for trial in trials])
         assert chosen[-1][1] != chosen[-1][2]
     assert chosen[0] == chosen[1]
+
+
+def test_the_equal_protocol_draws_what_it_drew(tmp_path: Path) -> None:
+    """Settings of the package were found so: the search must give them again."""
+    what = search("gcn", sampler="random", given=HELD, prune=False, keep_default=False)
+    open_folder(tmp_path, what)
+    first, second = (chosen_settings(what, trial) for trial in ask(tmp_path, what, 2, 2))
+    assert first == pytest.approx(
+        {"learning_rate": 0.00646642272, "weight_decay": 0.000530170935, "dropout": 0.38128931941, "num_layers": 3}
+    )
+    assert second == pytest.approx(
+        {"learning_rate": 0.00413039957, "weight_decay": 3.2483503451e-5, "dropout": 0.13208030174, "num_layers": 1}
+    )
+
+
+def test_the_default_is_the_first_trial(tmp_path: Path) -> None:
+    what = search("ggcn", dataset="texas", sampler="random", prune=False)
+    open_folder(tmp_path, what)
+    trials = ask(tmp_path, what, 3, 1)
+    assert [trial.user_attrs.get("origin") for trial in trials] == ["default", "published", None]
+    assert what.config_of(trials[0]) == what.default()
+    assert default_trial(open_study(tmp_path, what)).number == 0
+
+
+def test_a_study_of_an_earlier_version_goes_on_and_tries_the_default(tmp_path: Path) -> None:
+    what = search(sampler="random", prune=False, keep_default=False)
+    open_folder(tmp_path, what)
+    ask(tmp_path, what, 2, 1)
+    known = json.loads((tmp_path / "study.json").read_text())
+    del known["keep_default"]
+    (tmp_path / "study.json").write_text(json.dumps(known))
+    assert not read_search(tmp_path).keep_default
+    again = replace(what, keep_default=True)
+    open_folder(tmp_path, again)
+    assert [trial.user_attrs.get("origin") for trial in ask(tmp_path, again, 3, 1)] == [None, None, "default"]
+
+
+def test_settings_are_shown_by_their_own_names(tmp_path: Path) -> None:
+    what = search("gcn", sampler="random", prune=False)
+    open_folder(tmp_path, what)
+    ask(tmp_path, what, 12, 12)
+    study = open_study(tmp_path, what)
+    assert any(trial.params.get("weight_decay_is_zero") for trial in study.trials)
+    named = by_own_names(study, what)
+    names = {parameter.name for parameter in what.whole_space().parameters}
+    assert all(set(trial.params) == names for trial in named.trials)
+    assert named.trials[0].params["weight_decay"] == what.default().training.weight_decay
+    zero = named.user_attrs["zeros"]["weight_decay"]
+    assert zero in [trial.params["weight_decay"] for trial in named.trials]
+    assert zero < find_space("gcn", "wide").parameters[0].high
 
 
 def _take_all(folder: Path, study: optuna.Study, what: Search) -> None:

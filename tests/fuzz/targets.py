@@ -17,6 +17,7 @@ from typing import Any
 from glognn import GloGNNClassifier
 from glognn.cli.main import app
 from glognn.data.npz import write_npz
+from glognn.data.table_changes import read_changes
 from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
 from glognn.data.tables import read_table, write_table
 from glognn.errors import GloGNNError
@@ -96,7 +97,7 @@ def _batches(path: Path) -> None:
 
 def _kept(path: Path) -> None:
     folder = path.parent
-    KeptTables.load(folder).new_nodes(folder.parent / "new.csv", None, unknown_edges="error")
+    read_changes(KeptTables.load(folder), folder.parent / "new.csv", None)
 
 
 def _predicted(path: Path) -> None:

@@ -81,7 +81,7 @@ assert made_up.ScaledConfig().num_parameters(Sizes(9, 9, 5, 3)) == 18
 for arguments in (
     ["models", "--names"],
     ["models", "scaled"],
-    ["train", "--help"],
+    ["train", "--help-all"],
     ["train", "--model", "scaled", "--made-up-scale", "3", "--epochs", "2", "--splits", "0", "--out", "run"],
 ):
     sys.argv = ["glognn", *arguments]

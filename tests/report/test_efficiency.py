@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from glognn.report.curves import line_look
-from glognn.report.efficiency import summarise, to_markdown
-from glognn.report.figures import plot_efficiency
+from glognn.report.efficiency import plot_efficiency, summarise, to_markdown
+from glognn.report.figures import line_look
 
 
 def curve(scores: list[float], step: float, metric: str = "accuracy") -> dict[str, list[float]]:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glognn import GloGNNClassifier, InputError
+from glognn import GloGNNClassifier, InputError, train_models
+from glognn.data.table_graph import TableOptions
 from glognn.experiments.auto import auto
 from glognn.experiments.saved import open_saved
 from glognn.serve.description import new_nodes_example
@@ -139,6 +140,35 @@ def test_columns_without_features_may_be_there_and_gaps_are_null(folder: Path) -
     assert asked.by_rows(nan, body["edges"], "error")["predictions"] == first
 
 
+def test_edges_of_several_tables_and_nodes_without_columns(tmp_path: Path) -> None:
+    nodes, edges = frames()
+    nodes[["who", "fraud"]].to_csv(tmp_path / "nodes.csv", index=False)
+    edges.to_csv(tmp_path / "paid.csv", index=False)
+    edges.iloc[::3, :2].set_axis(["caller", "called"], axis=1).to_csv(tmp_path / "called.csv", index=False)
+    tables = TableOptions(
+        nodes=tmp_path / "nodes.csv",
+        edges=[tmp_path / "paid.csv", tmp_path / "called.csv"],
+        id="who",
+        label="fraud",
+        edge_weight="times",
+    )
+    train_models(model="gcn", tables=tables, out=tmp_path / "run", epochs=2)
+    asked = scorer(tmp_path / "run")
+    assert asked.node_columns == {"who": "id"}
+    assert [set(columns) for columns in asked.edge_columns] == [{"from", "to", "times"}, {"caller", "called"}]
+    known = nodes["who"].tolist()
+    paid = pd.DataFrame({"from": ["new", "new"], "to": known[:2], "times": [2, 3]})
+    called = pd.DataFrame({"caller": known[3:4], "called": ["new"]})
+    rows = [paid.to_dict("records")[0], *called.to_dict("records"), paid.to_dict("records")[1]]
+    found = asked.by_rows([{"who": "new"}], rows, "error")["predictions"]
+    paid.to_csv(tmp_path / "new_paid.csv", index=False)
+    called.to_csv(tmp_path / "new_called.csv", index=False)
+    (tmp_path / "new.csv").write_text("who\nnew\n")
+    files = [tmp_path / "new_paid.csv", tmp_path / "new_called.csv"]
+    wanted, _ = open_saved(tmp_path / "run").predict_new(tmp_path / "new.csv", files)
+    same_bits(found, wanted.table().to_pandas())
+
+
 def test_the_example_of_the_document_is_answered(folder: Path) -> None:
     asked = scorer(folder / "run")
     example = new_nodes_example(asked)
@@ -177,4 +207,3 @@ def test_wrong_nodes_are_told_in_one_line(name: str, folder: Path) -> None:
         asked.by_rows([{**example["nodes"][0], **change}], [], "error")
     assert expected in str(told.value)
     assert len(str(told.value).splitlines()) == 1
-    assert "glognn-serve-" not in str(told.value)

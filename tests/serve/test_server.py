@@ -87,7 +87,7 @@ def test_health_and_description(service: Service) -> None:
     assert service.client.get("/health").json()["status"] == "ok"
     found = service.client.get("/model").json()
     assert found["classes"] == ["no", "yes"]
-    assert found["edge_columns"] == {"from": "id", "to": "id", "times": "weight"}
+    assert found["edge_columns"] == [{"from": "id", "to": "id", "times": "weight"}]
     assert found["limits"] == {"bytes": 60000, "nodes": 50, "requests": 32, "seconds": 60.0}
 
 

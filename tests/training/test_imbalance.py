@@ -55,15 +55,58 @@ def test_weights_are_those_of_scikit_learn() -> None:
     from sklearn.utils.class_weight import compute_class_weight
 
     y = torch.tensor([0, 0, 0, 2, 2, 0])
+    graph = Graph.from_data(Data(edge_index=torch.empty(2, 0).long(), y=torch.tensor([0, 1, 2, 3])))
     wanted = compute_class_weight("balanced", classes=np.array([0, 2]), y=y.numpy())
-    assert class_weights(y, 4).tolist() == pytest.approx([wanted[0], 0, wanted[1], 0])
+    balanced = class_weights(y, graph, TrainingConfig(class_weight="balanced"))
+    assert balanced is not None
+    assert balanced.tolist() == pytest.approx([wanted[0], 0, wanted[1], 0])
+    assert class_weights(y, graph, TrainingConfig()) is None
+    given = class_weights(y, graph, TrainingConfig(class_weight={0: wanted[0], 2: wanted[1]}))
+    assert given is not None
+    assert given[[0, 2]].tolist() == pytest.approx(wanted), "they are those of balanced classes"
+    twice = class_weights(y, graph, TrainingConfig(class_weight={0: 2 * wanted[0], 2: 2 * wanted[1]}))
+    assert twice is not None
+    assert twice[[0, 2]].tolist() == pytest.approx(wanted), "only their relations count"
 
 
-def test_alone_and_together_end_alike_and_by_hand() -> None:
+def test_weights_of_classes_are_one_setting_in_every_form() -> None:
+    forms = ["yes=5,no=0.5", '{"no": 0.5, "yes": 5}', {"yes": 5, "no": 0.5}]
+    assert {TrainingConfig(class_weight=form).class_weight for form in forms} == {'{"no": 0.5, "yes": 5.0}'}
+    assert TrainingConfig(class_weight={1: 3}).class_weight == '{"1": 3.0}'
+    for wrong in ("heavy", "", "yes=", "=3", "yes=-1", "yes=0", "yes=nan", "yes=1,yes=2", "{}", "{", {"yes": "much"}):
+        with pytest.raises(InputError, match="'class_weight' parameter of training must be 'none', 'balanced' or"):
+            TrainingConfig(class_weight=wrong)
+    graph = replace(Graph.from_data(rare_data()), class_names=("no", "yes"))
+    with pytest.raises(InputError, match=r"must name classes of the graph. Got 'yess' instead. Did you mean 'yes'\?"):
+        class_weights(graph.y, graph, TrainingConfig(class_weight="yess=2"))
+
+
+@pytest.mark.parametrize("kind", ["text", "number"])
+def test_a_classifier_takes_weights_of_its_classes(kind: str, tmp_path: Path) -> None:
+    from glognn import GloGNNClassifier
+
+    data = rare_data()
+    data.y = data.y if kind == "number" else np.array(["no", "yes"])[data.y.numpy()]
+    rare = 1 if kind == "number" else "yes"
+    options = {"epochs": 15, "hidden_channels": 8, "device": "cpu", "selection": "last"}
+    plain = GloGNNClassifier(**options).fit(data)
+    weighted = GloGNNClassifier(**options, class_weight={rare: 30.0}).fit(data)
+    assert (weighted.transduction_ == rare).sum() > (plain.transduction_ == rare).sum()
+    weighted.save(tmp_path / "saved")
+    loaded = GloGNNClassifier.load(tmp_path / "saved")
+    assert loaded.class_weight == {rare: 30.0}
+    np.testing.assert_array_equal(loaded.predict_proba(), weighted.predict_proba())
+    with pytest.raises(InputError, match="'class_weight' parameter of GloGNNClassifier must be weights of the classes"):
+        GloGNNClassifier(class_weight={"maybe": 2}).fit(data)
+
+
+@pytest.mark.parametrize("weight", ["balanced", "0=3,1=20"])
+def test_alone_and_together_end_alike_and_by_hand(weight: str) -> None:
+    config = replace(CONFIG, class_weight=weight)
     graph = Graph.from_data(rare_data(), dtype=torch.float64)
     alone, together = [build(0), build(1)], [build(0), build(1)]
-    wanted = [train(model, graph, split=split, config=CONFIG) for split, model in enumerate(alone)]
-    found = train_batch(together, graph, splits=[0, 1], configs=[CONFIG] * 2)
+    wanted = [train(model, graph, split=split, config=config) for split, model in enumerate(alone)]
+    found = train_batch(together, graph, splits=[0, 1], configs=[config] * 2)
     for one, other, a, b in zip(alone, together, wanted, found, strict=True):
         assert isinstance(b, TrainingResult)
         assert [row["train_loss"] for row in b.curve] == pytest.approx([row["train_loss"] for row in a.curve], rel=1e-6)
@@ -72,7 +115,9 @@ def test_alone_and_together_end_alike_and_by_hand() -> None:
     model = build(0).double()
     losses = F.cross_entropy(model.logits(model.prepare(graph))[nodes], graph.y[nodes], reduction="none")
     by_class = torch.stack([losses[graph.y[nodes] == label].mean() for label in (0, 1)])
-    assert wanted[0].curve[0]["train_loss"] == pytest.approx(float(by_class.mean().detach()))
+    by_node = torch.tensor([3.0, 20.0])[graph.y[nodes]]
+    expected = by_class.mean() if weight == "balanced" else (by_node * losses).sum() / by_node.sum()
+    assert wanted[0].curve[0]["train_loss"] == pytest.approx(float(expected.detach()))
 
 
 def test_compiled_code_leaves_weights_to_torch() -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR
+from glognn.cli.options import DATASET_NAMES, MIRROR
 from glognn.data.catalog import DATASETS
 from glognn.data.entry import Dataset
 from glognn.data.fetch import cache_dir, is_present, mirror_dir
+from glognn.data.layout import GRAPH, TABLES
 from glognn.data.sources import Source, find_source
 from glognn.errors import GloGNNError, InputError, MissingFileError
 
@@ -28,7 +30,10 @@ PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Datasets to show in full (or twin:NAME, or a .npz file). [dim]Default: list all.[/dim]"),
+        typer.Argument(
+            help="Datasets to show in full (or twin:NAME, or a .npz file). [dim]Default: list all.[/dim]",
+            autocompletion=DATASET_NAMES,
+        ),
     ] = None,
     verify: Annotated[
         bool,
@@ -170,12 +175,13 @@ def _show(console: Terminal, source: Source, mirror: Path | None, picture: Path 
         return
     from glognn.report.dataset import plot_dataset
 
-    path = plot_dataset(source.name, found, picture or cache_dir() / "pictures" / f"{source.label}.png")
+    names = _class_names(source)
+    path = plot_dataset(source.label, found, picture or cache_dir() / "pictures" / f"{source.label}.png", names)
     if as_json:
         measured = found.record() | {"splits_origin": loaded.splits_origin, "files_read": loaded.files}
         typer.echo(json.dumps(content | {"measured": measured, "picture": str(path)}, indent=2))
         return
-    _print_measured(console, found, loaded.splits_origin)
+    _print_measured(console, found, loaded.splits_origin, names)
     console.out(f"\npicture: {path}\n")
 
 
@@ -212,7 +218,19 @@ def _print_facts(console: Terminal, source: Source, entry: Dataset | None) -> No
     _rows(console, "", rows)
 
 
-def _print_measured(console: Terminal, found: Statistics, splits_origin: str) -> None:
+def _class_names(source: Source) -> Sequence[Any] | None:
+    """Of the graph that a run folder keeps of a user's tables; others number their classes."""
+    folder = Path(source.name).parent
+    if source.kind != "file" or Path(source.name).name != GRAPH or not (folder / TABLES).is_file():
+        return None
+    from glognn.data.table_graph import KeptTables
+
+    return KeptTables.load(folder).classes.names
+
+
+def _print_measured(
+    console: Terminal, found: Statistics, splits_origin: str, names: Sequence[Any] | None = None
+) -> None:
     degrees, h = found.degree_summary(), found.homophily
     sizes = [
         f"{name} {low:,}" + (f" to {high:,}" if low != high else "") for name, (low, high) in found.set_sizes.items()
@@ -234,7 +252,8 @@ def _print_measured(console: Terminal, found: Statistics, splits_origin: str) ->
         (
             "classes",
             ", ".join(
-                f"{number}: {size:,} ({100 * size / labelled:.1f} %)" for number, size in enumerate(found.class_sizes)
+                f"{number if names is None else names[number]}: {size:,} ({100 * size / labelled:.1f} %)"
+                for number, size in enumerate(found.class_sizes)
             ),
         ),
         ("edge homophily", f"{h.edge:.4f} without self-loops, {h.edge_with_loops:.4f} with them (the paper's rule)"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
+from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
 from glognn.errors import InputError
+
+RECORD = "evaluation.json"
+"""Written last: what is there is complete."""
 
 
 def command(
@@ -25,8 +30,14 @@ def command(
         str | None,
         typer.Option("--label", help="Its column of classes. [dim]Default: as in training, else the second.[/dim]"),
     ] = None,
+    nodes: Nodes = None,
+    edges: EdgeTable = None,
+    unknown_edges: UnknownEdges = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation.[/dim]")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder to write into. [dim]Default: RUN/evaluation, then evaluation-2 and so on.[/dim]"
+        ),
     ] = None,
     positive_class: Annotated[
         str | None,
@@ -45,8 +56,9 @@ def command(
     """Measure predictions where the truth is known.
 
     All metrics, beside those of the baselines on the same nodes; for each class how many were found and how many
-    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Written
-    are evaluation.json, confusion.png and reliability.png.
+    predictions were right; the confusion matrix; and whether probabilities mean what they say (calibration). Metrics of
+    one class are of the class that training looked for, by default the rarer of two. Written are confusion.png,
+    reliability.png, rankings.png (precision-recall and ROC curves) and evaluation.json. No evaluation is overwritten.
 
     Examples:
 
@@ -54,31 +66,44 @@ def command(
 
       glognn evaluate runs/fraud --labels audit.parquet --id account --label verdict --out audit
 
-      glognn evaluate runs/first --model glognn++ --split 1
-    """
-    import numpy as np
+      glognn evaluate runs/fraud --nodes new.csv --edges new_edges.csv
 
+      glognn evaluate runs/first --model glognn++ --split 1
+
+    --nodes and --edges bring the graph up to date as for 'glognn predict', so that nodes which came later can be
+    judged; their classes are in --labels, or in the table of nodes itself. Of a run on several splits, each node of a
+    test set is judged by the models that have not learned from it.
+    """
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
     from glognn.experiments.appraisal import appraise_predictions
     from glognn.experiments.saved import open_saved
-    from glognn.experiments.saved_ensemble import SavedEnsemble
-    from glognn.report.evaluation import class_table, plot_confusion, plot_reliability, score_table
+    from glognn.report.evaluation import class_table, plot_confusion, plot_rankings, plot_reliability, score_table
     from glognn.report.summary import beware
     from glognn.storage import write_json
 
+    given = nodes is not None or edges is not None
+    labels = nodes if labels is None else labels
     if labels is None and (id is not None or label is not None):
         raise InputError("--id and --label are columns of a table of truth. Give it with --labels FILE.")
     names = [] if labels is None else column_names(labels)
-    chosen = open_saved(run, [model] if model else [], split)
-    predictions, graph = chosen.predict(data_mirror)
+    chosen, console = open_saved(run, [model] if model else [], split), Terminal()
     if labels is None:
-        nodes = np.flatnonzero(graph.masks["test"][:, chosen.split].numpy())
-        if not nodes.size:
+        if given:
+            raise InputError("--edges alone brings no classes to judge by. Give them with --labels FILE.")
+        predictions, graph, places, truth = chosen.held_out(data_mirror)
+        y = graph.y.cpu().numpy()[places]
+        if not places.size:
             raise InputError(f"'{run}' has no test nodes to measure on. Give the truth with --labels FILE.")
-        y, truth = graph.y.numpy()[nodes], f"test set of split {chosen.split}"
     else:
+        if given:
+            how = unknown_edges or "error"
+            predictions, _, changed = chosen.predict_changed(nodes, edges, unknown_edges=how)
+            _, graph = chosen.graph(data_mirror)
+            console.out(f"The graph of training: {changed or 'nothing changes'}")
+        else:
+            predictions, graph = chosen.predict(data_mirror)
         usual = ("node", "label") if chosen.tables is None else (chosen.tables.id_column, chosen.tables.label_column)
         columns = [
             find_column(labels, names, wanted or (known if known in names else None), place, option)
@@ -86,26 +111,47 @@ def command(
         ]
         if columns[0] == columns[1]:
             raise InputError(f"--id and --label must be two columns of '{labels}'. Got '{columns[0]}' for both.")
-        nodes, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
+        places, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
-    splits = chosen.splits if isinstance(chosen, SavedEnsemble) else [chosen.split]
-    beside = appraise_predictions(predictions, graph, splits, chosen.config.training, nodes, y, positive, top_k)
-    found = predictions.evaluate(nodes, y, positive, top_k) | {"run": str(chosen.folder), "truth": truth} | beside
-    folder = out or run / "evaluation"
+    beside: dict[str, Any] = {"baselines": {}, "cautions": []}
+    if not (places >= graph.num_nodes).any():
+        beside = appraise_predictions(
+            predictions,
+            graph,
+            chosen.splits,
+            chosen.config.training,
+            places,
+            y,
+            positive,
+            top_k,
+            held_out=labels is None,
+        )
+    label_column = None if chosen.tables is None else chosen.tables.label_column
+    found = predictions.evaluate(places, y, positive, top_k)
+    found |= {"run": str(chosen.folder), "truth": truth, "label": label_column} | beside
+    folder = _unused(run / "evaluation") if out is None else out
+    if (folder / RECORD).exists():
+        raise InputError(f"'{folder}' holds an evaluation already: choose another --out, or leave it out.")
     try:
-        write_json(folder / "evaluation.json", found)
         plot_confusion(found, folder / "confusion.png")
         plot_reliability(found, folder / "reliability.png")
+        plot_rankings(found, folder / "rankings.png")
+        write_json(folder / RECORD, found)
     except OSError as error:
         raise InputError(str(error)) from None
-    console = Terminal()
     if chosen.why:
         console.out(f"Used: {chosen.why}")
-    console.out(f"{len(nodes):,} nodes with a known class: {truth}\n")
+    console.out(f"{len(places):,} nodes with a known class: {truth}\n")
     console.print(score_table(found))
     console.out("")
     console.print(class_table(found))
     if told := beware([found]):
         console.out(f"\n{told}")
     console.out(f"\nEvaluation: {folder}")
+
+
+def _unused(folder: Path) -> Path:
+    """The folder, or with a number behind, the first without an evaluation."""
+    numbered = (folder if number == 1 else folder.with_name(f"{folder.name}-{number}") for number in itertools.count(1))
+    return next(place for place in numbered if not (place / RECORD).exists())

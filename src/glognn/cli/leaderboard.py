@@ -31,8 +31,9 @@ def command(
 ) -> None:
     """List the models of an automatic run: scores, weight in the ensemble, seconds, memory.
 
-    The ensemble is the first row; the best single model on validation has a star. Spreads are standard deviations over
-    splits or folds, and seconds are those of all splits together. It may be asked while the run is under way.
+    The ensemble is the first row, baselines on the same nodes are the last; the best single model on validation has a
+    star. Spreads are standard deviations over splits or folds, and seconds are those of all splits together. It may be
+    asked while the run is under way.
 
     Examples:
 
@@ -46,6 +47,7 @@ def command(
     from glognn.experiments.leaderboard import standings
     from glognn.experiments.reports import read_ensemble
     from glognn.report.leaderboard import BEST, STAR, as_csv, leaderboard_table, plot_leaderboard
+    from glognn.report.summary import beware
     from glognn.report.text import score_name
 
     record = read_ensemble(folder)
@@ -59,5 +61,7 @@ def command(
         console.print(leaderboard_table(rows))
         console.out(f"\n{STAR} {BEST} on validation; {score_name(record)}; splits: {record['splits_origin']}")
         console.out(f"\n{record['description']}")
+        if told := beware([record]):
+            console.out(f"\n{told}")
     if picture is not None:
         plot_leaderboard(rows, score_name(record), picture)

@@ -17,6 +17,7 @@ from glognn.cli import (
     audit,
     bench,
     datasets,
+    doctor,
     evaluate,
     explain,
     leaderboard,
@@ -34,6 +35,7 @@ from glognn.cli import (
 from glognn.cli.options import help_text
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.report.text import visible
+from glognn.settings import nearest
 
 app = typer.Typer(
     name="glognn",
@@ -42,10 +44,9 @@ app = typer.Typer(
         "Start with [bold]glognn train[/bold]: it needs no data and takes half a minute. "
         "[bold]glognn models[/bold] explains every model and setting, [bold]glognn datasets[/bold] every dataset."
     ),
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 _COMMANDS = {
     "train": train,
@@ -62,14 +63,41 @@ _COMMANDS = {
     "shard": shard,
     "datasets": datasets,
     "models": models,
+    "doctor": doctor,
     "bench": bench,
 }
+_PANELS = {
+    "Your graph": ("train", "predict", "evaluate", "explain", "leaderboard", "serve"),
+    "What there is": ("datasets", "models", "runs", "verify", "doctor"),
+    "Research": ("tune", "reproduce", "portfolio", "bench", "shard"),
+}
+_PANEL_OF = {command: panel for panel, commands in _PANELS.items() for command in commands}
+_NEXT = """glognn {version}: node classification on graphs whose linked nodes differ.
+
+Try it, without data, in half a minute:
+  glognn train
+
+Your own graph, as a table of nodes and a table of edges:
+  glognn train --nodes nodes.csv --edges edges.csv --label COLUMN --out runs/mine
+  glognn predict runs/mine --out predictions.csv
+  glognn evaluate runs/mine
+
+A published graph, and several models on it:
+  glognn train --dataset texas --model glognn++ --model gcn --model mlp
+
+What there is:
+  glognn datasets                 datasets by name
+  glognn models                   models, and with a name all settings of one
+  glognn runs                     what has been run
+  glognn doctor                   whether this installation is in order
+  glognn --help                   all commands; glognn COMMAND --help explains one
+  glognn --install-completion     lets the shell complete commands, flags and names"""
 _DEBUG = "--debug"
 _INTERRUPTED = 130
 
 for _name, _room in _COMMANDS.items():
-    app.command(_name, help=help_text(_room.command))(_room.command)
-app.add_typer(portfolio.app, name="portfolio")
+    app.command(_name, help=help_text(_room.command), rich_help_panel=_PANEL_OF.get(_name))(_room.command)
+app.add_typer(portfolio.app, name="portfolio", rich_help_panel=_PANEL_OF["portfolio"])
 
 
 def _show_version(wanted: bool) -> None:
@@ -80,6 +108,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
@@ -87,7 +116,8 @@ def _root(
         bool, typer.Option(_DEBUG, help="Show the traceback of an error, too. It may stand anywhere in the line.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        typer.echo(_NEXT.format(version=glognn.__version__))
 
 
 def main() -> None:
@@ -113,12 +143,22 @@ def _explain(error: Exception) -> int:
         return _fail(str(error) or type(error).__name__, 2 if isinstance(error, InputError) else 1)
     # Usage errors come from the parser inside typer, whose class has moved between versions.
     if hasattr(error, "format_message"):
-        return _fail(error.format_message(), getattr(error, "exit_code", 2))
+        return _fail(_usage(error), getattr(error, "exit_code", 2))
     from glognn.training.preflight import ran_out
 
     if ran_out(error):
         return _fail(f"Memory ran out. {error}", 1)
     return _fail(f"{type(error).__name__}: {error} (an error in glognn itself; {_keep(error)})", 1)
+
+
+def _usage(error: Any) -> str:
+    """A usage error of the parser; of a flag there is not, the nearest one."""
+    wrong, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if not hasattr(error, "possibilities") or wrong is None or context is None:
+        return str(error.format_message())
+    flags = [name for parameter in context.command.params for name in (*parameter.opts, *parameter.secondary_opts)]
+    more = f" '{context.command_path} --help' lists what there is."
+    return f"There is no flag '{wrong}'.{nearest(wrong, [name for name in flags if name.startswith('--')]) or more}"
 
 
 def _keep(error: Exception) -> str:

@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 
-from glognn.cli.options import flag
+from glognn.cli.options import MODEL_NAMES, flag
 from glognn.models.configs import MODELS, find_model
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="A model, to see all its settings.", metavar="[MODEL]")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A model, to see all its settings.", metavar="[MODEL]", autocompletion=MODEL_NAMES),
+    ] = None,
     names: Annotated[bool, typer.Option("--names", help="The names alone, one on each line.")] = False,
 ) -> None:
     """List the models, or explain one with all its settings, allowed values and defaults."""

@@ -20,7 +20,12 @@ MODEL = Annotated[
 ]
 SPLIT = Annotated[
     int | None,
-    typer.Option("--split", "-s", min=0, help="Of which split. [dim]Default: the first that was trained.[/dim]"),
+    typer.Option(
+        "--split",
+        "-s",
+        min=0,
+        help="The model of this split alone. [dim]Default: the mean of all splits trained, or what --refit made.[/dim]",
+    ),
 ]
 
 
@@ -57,8 +62,13 @@ def command(
     are named by their numbers, nodes of your tables by their ids. An id is its text exactly as it is written, here and
     in every table: 7, 007 and 7.0 are three ids.
 
-    With --nodes (and --edges) the nodes of these tables, which were not in the graph, are predicted without training
-    again; columns are read as in training, and edges may lead to known ids and to each other.
+    --nodes and --edges bring the graph up to date, without training again; columns are read as in training. Rows of
+    known ids give these nodes other features, edges between known ids join the graph, and rows of other ids are new
+    nodes, which known ones do not notice. Written are the nodes of --nodes, or with --edges alone all; --ids chooses
+    others. What has changed is said.
+
+    A run on several splits predicts with the mean of their models, one that was refitted with what was trained on all
+    labels; which it was is said.
 
     Examples:
 
@@ -67,6 +77,8 @@ def command(
       glognn predict runs/fraud --ids today.csv --out today-predicted.csv
 
       glognn predict runs/fraud --nodes new.csv --edges new_edges.csv --out new-predicted.csv
+
+      glognn predict runs/fraud --edges todays_edges.csv --out today.csv
 
       glognn predict runs/first --model mlp --split 1 --out mlp.tsv.gz
 
@@ -87,22 +99,16 @@ def command(
 
     if table_format(out)[0] not in ("csv", "tsv") and spreadsheet:
         raise InputError(f"--spreadsheet is for .csv and .tsv, also .gz. Got --out {out}: leave it out.")
-    if nodes is None and (edges is not None or unknown_edges is not None):
-        raise InputError("--edges and --unknown-edges are about new nodes. Give their table with --nodes FILE.")
-    if nodes is not None and ids is not None:
-        raise InputError("--ids chooses among known nodes, --nodes brings new ones. Leave out one of them.")
+    if edges is None and unknown_edges is not None:
+        raise InputError("--unknown-edges is about a table of edges. Give it with --edges FILE.")
     chosen = open_saved(run, [model] if model else [], split)
     console = Terminal()
     if chosen.why:
         console.out(f"Used: {chosen.why}")
     wanted = None
-    if nodes is not None:
-        found, left_out = chosen.predict_new(nodes, edges, unknown_edges=unknown_edges or "error")
-        if any(left_out.values()):
-            console.out(
-                f"Edges left out: {left_out['unknown']:,} to unknown ids, {left_out['known']:,} between nodes that the "
-                "graph holds already",
-            )
+    if nodes is not None or edges is not None:
+        found, wanted, changed = chosen.predict_changed(nodes, edges, unknown_edges=unknown_edges or "error")
+        console.out(f"The graph of training: {changed or 'nothing changes'}")
     else:
         found, _ = chosen.predict(data_mirror)
     if ids is not None:

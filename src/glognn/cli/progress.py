@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import (
@@ -19,6 +21,7 @@ from rich.status import Status
 
 from glognn.cli.tables import describe_graph, describe_tables
 from glognn.cli.terminal import Terminal
+from glognn.experiments.layout import REFIT
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
 from glognn.report.summary import baselines_text, percent
@@ -67,7 +70,7 @@ class Display(Progress):
         self._done = 0
         self._live: Bars | Status | None = None
         self._counted = self._epochs = TaskID(0)
-        self._last_line = time.monotonic()
+        self._last_line = self._begun = time.monotonic()
         self._title = self._metric = ""
 
     def __enter__(self) -> Self:
@@ -99,7 +102,7 @@ class Display(Progress):
         self._say(f"{what} is left out: {reason}")
 
     def on_begin(self, work: Work) -> None:
-        self.work, self._done = work, work.done
+        self.work, self._done, self._begun = work, work.done, time.monotonic()
         if work.unit in ("splits", "members"):
             self._begin_training(work)
             return
@@ -169,6 +172,12 @@ class Display(Progress):
                 + (f"; baselines: {beside}" if beside else "")
             )
 
+    def on_refit(self, folder: Path, record: Report) -> None:
+        if not self.quiet:
+            from glognn.experiments.refit import describe_refit
+
+            self._say(f"  {describe_refit(record)}: {folder / REFIT}; the scores are those of the splits")
+
     def on_description(self, text: str, advice: Sequence[str] = ()) -> None:
         if not self.quiet:
             self._say(f"{text}\n")
@@ -196,7 +205,9 @@ class Display(Progress):
         note = "" if best is None else f"best {100 * best:.2f} %"
         self._advance(done, note=note)
         if not self.console.is_terminal:
-            self._say(f"  {done}/{self.work.total} trials{', ' if note else ''}{note}")
+            each = (time.monotonic() - self._begun) / max(done - self.work.done, 1)
+            left = timedelta(seconds=round(each * (self.work.total - done)))
+            self._say(f"  {done}/{self.work.total} trials{', ' if note else ''}{note}, about {left} left")
 
     def on_search_end(self, found: Sequence[StudyResult]) -> None:
         from glognn.report.study import best_table, render_best

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glognn.cli.options import DATASET_NAMES, MODEL_NAMES
 from glognn.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,8 +18,18 @@ if TYPE_CHECKING:
 
 def command(
     folder: Annotated[Path, typer.Argument(help="Where to look; all folders below it count.")] = Path("runs"),
-    dataset: Annotated[str | None, typer.Option("--dataset", "-d", help="Only runs on this dataset.")] = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Only runs of this model.")] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            "--dataset",
+            "-d",
+            help="Only runs on this dataset, or on a table of this name.",
+            autocompletion=DATASET_NAMES,
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Only runs of this model.", autocompletion=MODEL_NAMES)
+    ] = None,
     key: Annotated[
         list[str] | None, typer.Option("--key", "-k", help="Only runs with this key (or its beginning); repeat it.")
     ] = None,
@@ -29,7 +40,9 @@ def command(
 ) -> None:
     """List finished runs, one line for all splits and seeds of the same settings.
 
-    The key is a hash of everything that decides the outcome but split and seed.
+    The key is a hash of everything that decides the outcome but split and seed. Of runs on your own tables their files
+    and the column of labels are named; beside the metric stands the class that it is of, where it is of one, and beside
+    the scores the better of the baselines on the same nodes.
 
     Examples:
 
@@ -45,7 +58,8 @@ def command(
     groups = [
         group
         for group in find_groups(folder)
-        if dataset in (None, group.dataset, Path(group.dataset).stem)
+        if dataset
+        in (None, group.dataset, Path(group.dataset).stem, *(group.tables or "").rpartition(": ")[0].split(", "))
         and model in (None, group.model)
         and (not key or any(group.key.startswith(wanted) for wanted in key))
     ]
@@ -72,21 +86,26 @@ def _list(console: Terminal, groups: list[RunGroup]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("key", "dataset", "model"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("splits", "seeds", "validation, %", "test, best epoch, %", "test, last epoch, %", "seconds"):
+    table.add_column("key", no_wrap=True)
+    table.add_column("dataset or tables", overflow="fold")
+    table.add_column("model", no_wrap=True)
+    table.add_column("metric", overflow="fold")
+    headings = ("splits", "seeds", "validation, %", "test, best epoch, %", "test, last epoch, %", "best baseline, %")
+    for heading in (*headings, "seconds"):
         table.add_column(heading, justify="right")
     table.add_column("folder", overflow="fold")
     for group in groups:
         table.add_row(
             group.key,
-            Path(group.dataset).stem if group.dataset.endswith(".npz") else group.dataset,
+            group.name,
             group.model,
+            group.score_name,
             str(len(group.splits)),
             str(len(group.seeds)),
             _percent(group.score("best", "val")),
             _percent(group.score("best")),
             _percent(group.score("last")),
+            "" if (beside := group.baseline()) is None else f"{beside[1]:.2f} ({beside[0]})",
             f"{group.seconds:.1f}",
             str(group.common_folder),
         )

@@ -72,6 +72,13 @@ def _flags(
         int | None,
         _option("--random-splits", min=1, max=1000, help="Number of stratified random splits. [dim]Default: 1.[/dim]"),
     ] = None,
+    fractions: Annotated[
+        str | None,
+        _option(
+            "--fractions",
+            help="Their shares of train, val and test nodes, as in 60/20/20. [dim]Default: 50/25/25.[/dim]",
+        ),
+    ] = None,
     split_seed: Annotated[int | None, _option("--split-seed", min=0, help="Their seed. [dim]Default: 0.[/dim]")] = None,
     drop_columns: Annotated[
         list[str] | None, _option("--drop-columns", help="Columns that are no features: 'a,b', or repeat it.")

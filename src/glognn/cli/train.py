@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glognn.cli.options import MIRROR, flag, with_settings
+from glognn.cli.options import MIRROR, WORKERS, flag, with_settings
 from glognn.cli.tables import table_options, with_tables
+from glognn.data.layout import TABLES
 from glognn.distributed.methods import METHODS
 from glognn.errors import InputError, MemoryExhaustedError
 from glognn.experiments.auto import auto, means_auto
 from glognn.experiments.train import train_models
-from glognn.models.configs import MODELS
 
 if TYPE_CHECKING:
     from glognn.cli.terminal import Terminal
+    from glognn.data.table_graph import KeptTables
 
 
 @with_settings
@@ -37,7 +38,7 @@ def command(
         typer.Option(
             "--model",
             "-m",
-            help=f"Model to train ({', '.join(MODELS)}); repeat it to compare several; or auto, which trains a "
+            help="Model to train ('glognn models' lists them); repeat it to compare several; or auto, which trains a "
             "portfolio of them and makes an ensemble. [dim]Default: auto for your own tables, else glognn++.[/dim]",
         ),
     ] = None,
@@ -64,9 +65,21 @@ def command(
     tune: Annotated[
         int | None,
         typer.Option(
-            "--tune", min=1, help="First search settings in this many trials (see 'glognn tune'), then train."
+            "--tune",
+            min=1,
+            help="First search settings in this many trials (see 'glognn tune'), then train; of several splits for "
+            "each by itself.",
         ),
     ] = None,
+    workers: WORKERS = None,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="Then train on all labels for as many epochs as validation chose, and predict with that. With "
+            "--resume also of a finished run.",
+        ),
+    ] = False,
     time_limit: Annotated[
         float | None,
         typer.Option("--time-limit", help="With auto: seconds of training. [dim]Default: 300.[/dim]"),
@@ -130,7 +143,8 @@ def command(
     """Train and evaluate.
 
     Without options: GloGNN++ on an embedded graph, five splits. Everything is kept in a run folder: config.toml
-    (complete settings), report.json (scores, time, versions, machine), curve.csv, model.safetensors and curve.png.
+    (complete settings), report.json (scores, baselines, time, versions, machine), curve.csv, model.safetensors,
+    curve.png, README.md (a model card) and, of several models, models.png.
 
     Examples:
 
@@ -152,12 +166,14 @@ def command(
 
     A run on your own tables keeps the graph made of them: go on with 'glognn predict runs/fraud'. Where no model is
     named for them, a portfolio of models is trained on folds of all labels, within the time limit; the folder is
-    usable after the first, and Ctrl-C ends with those that are finished.
+    usable after the first, and Ctrl-C ends with those that are finished. Every setting of training and of models is a
+    flag, too: --help-all.
     """
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
-    from glognn.report.curves import plot_curves
+    from glognn.report.card import CARD, run_card
     from glognn.report.summary import beware, summary_table
+    from glognn.storage import write_text
 
     ranks = {"timeout": timeout, "partition": partition, "parts": parts}
     if not distributed:
@@ -169,7 +185,11 @@ def command(
     chosen = {name: value for name, value in only_auto.items() if value is not None}
     if distributed and tables and not model and config is None:
         raise InputError("--distributed trains models that are named: add --model, such as --model glognn++.")
+    if distributed and (refit or workers):
+        raise InputError(f"--distributed trains on given splits. Leave out {'--refit' if refit else '--workers'}.")
     if means_auto(model or (), tables=bool(tables), config=config, tune=tune, resume=resume):
+        if refit:
+            raise InputError("--model auto uses all labels already, in folds. Leave out --refit, or name a model.")
         where = {"splits": splits, "out": out, "resume": resume, "data_mirror": data_mirror}
         own = table_options(tables) if tables and resume is None else None
         _auto(console, quiet, data=dataset, tables=own, **where, **chosen, **flags, **settings)
@@ -188,18 +208,32 @@ def command(
                     return
                 done = trained
             else:
-                done = train_models(tables=own, progress=display, **asked)
+                done = train_models(tables=own, workers=workers, refit=refit, progress=display, **asked)
         except (KeyboardInterrupt, OSError, MemoryExhaustedError) as error:
             if display.work is not None and display.work.unit == "splits":
                 word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
                 console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}")
             raise
+    from glognn.report.curves import plot_curves
+    from glognn.report.models import compare_runs
+
     plot_curves(done.folder, done.runs)
+    kept = _kept_tables(done.folder)
+    for place, report in zip(done.runs, done.reports, strict=True):
+        write_text(place / CARD, run_card(report, kept))
+    if len(done.runs) > 1:
+        compare_runs(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
     if told := beware(done.reports):
         console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
+
+
+def _kept_tables(folder: Path) -> KeptTables | None:
+    from glognn.data.table_graph import KeptTables
+
+    return KeptTables.load(folder) if (folder / TABLES).is_file() else None
 
 
 def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
@@ -220,7 +254,7 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
             raise
     console.print()
     console.print(leaderboard_table(done.leaderboard))
-    write_text(done.folder / CARD, ensemble_card(done.record))
+    write_text(done.folder / CARD, ensemble_card(done.record, tables=_kept_tables(done.folder)))
     plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
     console.out(f"\n{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
     if told := beware([done.record]):

@@ -18,6 +18,7 @@ from glognn.data.arrow import IntArray, Values, is_dates, plain
 from glognn.data.ids import distinct, name_some
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, misfit
+from glognn.settings import nearest
 
 Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
@@ -93,8 +94,9 @@ class Classes:
         found = pc.index_in(values, value_set=names)
         unknown = values.filter(pc.and_(pc.is_null(found), pc.is_valid(values)))
         if len(unknown):
+            near = nearest(str(unknown[0].as_py()), map(str, self.names))
             raise InputError(
-                f"The labels in {place} must be {self.describe()}. Got {name_some(pc.unique(unknown))} instead."
+                f"The labels in {place} must be {self.describe()}. Got {name_some(pc.unique(unknown))} instead.{near}"
             )
         numbers: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
         return numbers
@@ -103,7 +105,7 @@ class Classes:
         """The number of a class by its name as text."""
         names = [str(each) for each in self.names]
         if name not in names:
-            raise InputError(f"{option} must be {self.describe()}. Got {name!r} instead.")
+            raise InputError(f"{option} must be {self.describe()}. Got {name!r} instead.{nearest(name, names)}")
         return names.index(name)
 
     def describe(self) -> str:

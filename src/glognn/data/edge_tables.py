@@ -142,7 +142,9 @@ def read_relations(
     common: dict[str, Any] = {"unknown": unknown, "dialect": dialect}
     for place, (path, header) in enumerate(zip(paths, headers, strict=True)):
         own: dict[str, Any] = {"source": source, "target": target, "weight": weight, "scaled": len(paths) > 1}
-        if known:
+        if known and isinstance(path, Frame) and not path.has_names:
+            own |= {"source": None, "target": None, "weight": header[2:]}
+        elif known:
             usual = known[min(place, len(known) - 1)]
             same = next((each for each in (usual, *known) if each.among(header)), usual)
             own = {"source": same.source, "target": same.target, "weight": same.weights, "means": same.means}

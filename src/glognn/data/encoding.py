@@ -225,6 +225,11 @@ class Encoding:
         """Whether the columns are numbers of edges, which no node table has."""
         return any(column.kind == "degree" for column in self.columns)
 
+    def described(self) -> list[tuple[str, str, str]]:
+        """Name, kind and what was done, of each column that is used or dropped."""
+        used = [(each.name, each.kind, each.done) for each in self.columns]
+        return used + [(name, "left out", why) for name, why in self.dropped.items()]
+
     @property
     def num_features(self) -> int:
         return sum(len(column.features) for column in self.columns)

@@ -16,10 +16,14 @@ _ENDS = ("source", "target", "weight")
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A table with the name that errors call it by, for doors that take files, too."""
+    """A table with the name that errors call it by, for doors that take files, too.
+
+    ``has_names``: whether its columns are called so by its user; those of an array are not.
+    """
 
     name: str
     table: Table
+    has_names: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -61,7 +65,7 @@ def as_edge_table(thing: Any, name: str) -> Path | Frame:
         columns = {end: pa.array(found[:, place]) for place, end in enumerate(_ENDS[: found.shape[1]])}
     except (pa.ArrowException, TypeError) as error:
         raise InputError(f"The {name} must hold ids that are text or whole numbers: {error}.") from None
-    return Frame(name, pa.table(columns))
+    return Frame(name, pa.table(columns), has_names=False)
 
 
 def _arrow(thing: Any, name: str) -> Table:

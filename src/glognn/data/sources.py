@@ -17,7 +17,7 @@ from glognn.data.layout import ENCODED, SHARDS
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
 from glognn.records import read_record
-from glognn.settings import suggest
+from glognn.settings import nearest, suggest
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -90,7 +90,7 @@ def find_source(name: str) -> Source:
         return Source(str(path.resolve()), "shards")
     if path.suffix != ".npz":
         known = (*EMBEDDED, *DATASETS)
-        hint = suggest(name, known) if len(suggest(name, known)) < 80 else " 'glognn datasets' lists them."
+        hint = nearest(name, known) or " 'glognn datasets' lists them."
         raise InputError(f"There is no dataset '{name}', and it is no .npz graph file.{hint}")
     if not path.is_file():
         raise InputError(f"There is no graph file '{name}'.")

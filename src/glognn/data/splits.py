@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,26 @@ IntArray = npt.NDArray[np.int64]
 FRACTIONS = (0.5, 0.25, 0.25)
 RANDOM_SPLITS = "random 50/25/25, stratified, seed 0"
 """What :func:`random_splits` gives by default, in the words of a record."""
+
+
+def parse_fractions(text: str) -> tuple[float, float, float]:
+    """``60/20/20``: the shares of train, val and test nodes, in percent or as parts of 1."""
+    try:
+        parts = [float(part) for part in text.split("/")]
+    except ValueError:
+        parts = []
+    if len(parts) != 3 or min(parts) <= 0 or not any(abs(sum(parts) - whole) < 1e-6 * whole for whole in (100, 1)):
+        raise InputError(
+            "--fractions must be three positive shares of train, val and test nodes that sum to 100 (or to 1), as in "
+            f"60/20/20. Got {text!r} instead."
+        )
+    train, val, test = (part / sum(parts) for part in parts)
+    return train, val, test
+
+
+def describe_splits(fractions: tuple[float, float, float], seed: int) -> str:
+    """What :func:`random_splits` gives, in the words of a record."""
+    return f"random {'/'.join(f'{100 * part:.4g}' for part in fractions)}, stratified, seed {seed}"
 
 
 def random_splits(
@@ -78,6 +99,23 @@ def add_folds(data: Data, num_folds: int, seed: int) -> str:
     for name, mask in folds(data.y.view(-1), num_folds, seed=seed).items():
         data[f"{name}_mask"] = mask
     return f"{data.val_mask.shape[1]} folds of all labels, stratified, seed {seed}"
+
+
+def redraw(y: Tensor, masks: Mapping[str, Tensor], split: int, count: int, *, seed: int = 0) -> dict[str, Tensor]:
+    """The train and val nodes of a split dealt out anew, ``count`` times, each n x ``count``; its test nodes stay out.
+
+    Every class keeps its share in val. ``test`` is empty.
+    """
+    labels = y.cpu().numpy()
+    train, val = (masks[name][:, split].cpu().numpy() for name in ("train", "val"))
+    nodes = np.flatnonzero((train | val) & (labels >= 0))
+    drawn = np.zeros((labels.size, count), dtype=bool)
+    for column in range(count):
+        drawn[validation_part(labels, nodes, val.sum() / nodes.size, seed + column), column] = True
+    inside = np.zeros((labels.size, 1), dtype=bool)
+    inside[nodes] = True
+    found = {"train": inside & ~drawn, "val": drawn, "test": np.zeros_like(drawn)}
+    return {name: torch.from_numpy(mask) for name, mask in found.items()}
 
 
 def validation_part(labels: IntArray, nodes: IntArray, fraction: float, seed: int) -> IntArray:

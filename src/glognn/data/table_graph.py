@@ -51,7 +51,7 @@ class TableOptions:
     """Which tables and columns make a graph; ``None`` for a column: the first, for ends of edges the first two.
 
     Tables are files, or frames in memory; several of edges are added up. ``edge_weight`` names a column or several.
-    Without a split column there are random splits, by default one, or so many ``folds`` of all labels.
+    Without a split column there are random splits, by default one of 50/25/25, or so many ``folds`` of all labels.
     """
 
     nodes: Any
@@ -64,6 +64,7 @@ class TableOptions:
     unknown_edges: str = "error"
     split_column: str | None = None
     random_splits: int | None = None
+    fractions: str | None = None
     folds: int = 0
     split_seed: int = 0
     drop_columns: Sequence[str] = ()
@@ -82,7 +83,7 @@ class TableOptions:
 
     @property
     def edge_tables(self) -> list[Path | Frame]:
-        return _edge_tables(self.edges)
+        return list_edge_tables(self.edges)
 
     @property
     def weight_columns(self) -> list[str]:
@@ -90,7 +91,7 @@ class TableOptions:
         return list(given)
 
 
-def _edge_tables(given: Any) -> list[Path | Frame]:
+def list_edge_tables(given: Any) -> list[Path | Frame]:
     """One edge table, or each of a list or tuple of them; a list of ids is an edge."""
     if not isinstance(given, list | tuple) or any(isinstance(each, list | tuple) for each in given):
         return [as_edge_table(given, "edge table")]
@@ -118,9 +119,18 @@ class KeptTables:
 
     def save(self, folder: Path, data: Data) -> Path:
         """Write the three files; the path of the graph file."""
-        import pyarrow as pa
-
         from glognn.data.npz import write_npz
+
+        try:
+            write_npz(data, folder / GRAPH)
+        except OSError as error:
+            raise InputError(str(error)) from None
+        self.save_names(folder)
+        return folder / GRAPH
+
+    def save_names(self, folder: Path, tables: str = TABLES, nodes: str = NODES) -> None:
+        """Write what is kept beside a graph file."""
+        import pyarrow as pa
 
         content = {
             "schema_version": SCHEMA_VERSION,
@@ -132,17 +142,15 @@ class KeptTables:
             "read": self.read,
         }
         try:
-            write_npz(data, folder / GRAPH)
-            write_table(pa.table({self.id_column: self.ids}), folder / NODES)
-            write_json(folder / TABLES, content)
+            write_table(pa.table({self.id_column: self.ids}), folder / nodes)
+            write_json(folder / tables, content)
         except OSError as error:
             raise InputError(str(error)) from None
-        return folder / GRAPH
 
     @classmethod
-    def load(cls, folder: Path) -> KeptTables:
-        """What :meth:`save` wrote."""
-        path, nodes = folder / TABLES, folder / NODES
+    def load(cls, folder: Path, tables: str = TABLES, ids: str = NODES) -> KeptTables:
+        """What :meth:`save_names` wrote."""
+        path, nodes = folder / tables, folder / ids
         try:
             check_version(path, read_record(path, {}), SCHEMA_VERSION)
             content = read_record(path, _KEPT)
@@ -163,50 +171,6 @@ class KeptTables:
             encoding=encoding,
             read=content["read"],
         )
-
-    def new_nodes(
-        self, nodes: Any, edges: Any = None, *, unknown_edges: str = "error"
-    ) -> tuple[Data, Values, dict[str, int]]:
-        """Nodes that were not in the graph: a ``Data`` of their rows and edges, their ids, and what was left out.
-
-        Its ``edge_index`` numbers the graph's nodes first and the new ones after them. Edges between two nodes of the
-        graph are left out: the graph stays as it was in training. Categories that training did not have are counted
-        in a warning.
-        """
-        import pyarrow as pa
-        import torch
-        from torch_geometric.data import Data
-
-        given, dialect = as_table(nodes, "table of new nodes"), self.dialect
-        column = find_column(given, column_names(given, dialect), self.id_column, 0, "the id column of training")
-        table = read_table(given, ids=[column], text=self.encoding.text_columns, dialect=dialect)
-        ids = unique_ids(table[column], f"column '{column}' of '{given}'")
-        known = positions(ids, self.ids) >= 0
-        if known.any():
-            raise InputError(
-                f"The ids in column '{column}' of '{given}' must be new. Got {name_some(ids.filter(pa.array(known)))}, "
-                "which the graph of training holds: predict without --nodes gives their classes."
-            )
-        if ids.type != self.ids.type:
-            every = pa.concat_arrays([self.ids.cast(pa.string()), ids.cast(pa.string())])
-        else:
-            every = pa.concat_arrays([self.ids, ids])
-        index, weight, left_out = np.empty((2, 0), np.int64), None, {"unknown": 0, "known": 0}
-        if edges is not None:
-            found = read_relations(
-                _edge_tables(edges), every, known=self.edge_columns, unknown=unknown_edges, dialect=dialect
-            )
-            old = (found.index < len(self.ids)).all(axis=0)
-            index, left_out = found.index[:, ~old], {"unknown": found.unknown, "known": int(old.sum())}
-            weight = None if found.weight is None else found.weight[~old]
-        if self.encoding.reads_edges:
-            table = _degrees(index, len(every)).slice(len(self.ids))
-        x = torch.from_numpy(self.encoding.encode(table, str(given))) if self.encoding.num_features else None
-        self.encoding.warn_of_unknown(table, str(given))
-        data = Data(x=x, edge_index=torch.from_numpy(index), num_nodes=len(ids))
-        if weight is not None:
-            data.edge_weight = torch.from_numpy(weight)
-        return data, ids, left_out
 
     @property
     def dialect(self) -> Dialect:
@@ -231,7 +195,7 @@ def _read_edge_columns(content: Any) -> tuple[EdgeColumns, ...]:
     return tuple(EdgeColumns(e["source"], e["target"], tuple(e["weights"]), tuple(e["means"])) for e in content)
 
 
-def _degrees(index: IntArray, count: int) -> Table:
+def degree_table(index: IntArray, count: int) -> Table:
     """How many edges lead out of each node, and into it."""
     import pyarrow as pa
 
@@ -295,7 +259,7 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     encoding = Encoding.learn(table, features, str(nodes), categories=categories, rare=options.rare_share)
     rows = table
     if not encoding.columns:
-        rows = _degrees(edges.index, len(ids))
+        rows = degree_table(edges.index, len(ids))
         encoding = Encoding(Encoding.of_edges(rows).columns, encoding.dropped)
     data = Data(edge_index=torch.from_numpy(edges.index), y=torch.from_numpy(y), num_nodes=len(ids))
     if encoding.num_features:
@@ -322,14 +286,18 @@ def _add_splits(data: Data, table: Table, options: TableOptions) -> str:
     """Put masks into the graph; where they are from, in words."""
     import torch
 
-    from glognn.data.splits import add_folds, random_splits
+    from glognn.data.splits import FRACTIONS, add_folds, describe_splits, parse_fractions, random_splits
 
+    if options.split_column is not None and options.fractions:
+        raise InputError("--split-column says which nodes train, and so does --fractions. Leave out one of them.")
     if options.split_column is None and options.folds:
         return add_folds(data, options.folds, options.split_seed)
     if options.split_column is None:
-        for name, mask in random_splits(data.y, options.random_splits or 1, seed=options.split_seed).items():
+        fractions = parse_fractions(options.fractions) if options.fractions else FRACTIONS
+        count, seed = options.random_splits or 1, options.split_seed
+        for name, mask in random_splits(data.y, count, seed=seed, fractions=fractions).items():
             data[f"{name}_mask"] = mask
-        return f"random 50/25/25, stratified, seed {options.split_seed}"
+        return describe_splits(fractions, seed)
     place = f"column '{options.split_column}' of '{options.node_table}'"
     values = [None if value is None else str(value).strip() for value in plain(table[options.split_column]).to_pylist()]
     strange = sorted({value for value in values if value and value.lower() not in _SETS})

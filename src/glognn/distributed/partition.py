@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def make_partition(matrix: sp.csr_array, parts: int, method: str) -> Partition:
     if method != "metis":
         raise InputError(f"The partition must be one of {', '.join(METHODS)}. Got {method!r} instead.")
     try:
-        import pymetis
+        pymetis = import_module("pymetis")
     except ImportError:
         raise InputError("The partition 'metis' needs the package pymetis: install it, or take 'balanced'.") from None
     joined = matrix + matrix.T

@@ -7,7 +7,6 @@ process alone is a group of one, which sends nothing.
 from __future__ import annotations
 
 import os
-import pickle
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -149,10 +148,6 @@ class Ranks:
                 dist.send(rows.contiguous(), dst=0)
             self.sent += rows.nbytes
 
-    def wait_for_all(self) -> None:
-        """Go on when every rank has come here."""
-        self.sum(torch.zeros(1))
-
     def meet(self) -> None:
         """Go on when every rank has come here, however long another one may take."""
         self._met += 1
@@ -163,15 +158,15 @@ class Ranks:
     def tell(self, value: Any) -> None:
         """From rank 0 to ranks that :meth:`listen`, which may wait for it as long as it takes."""
         self._told += 1
-        if self.size > 1 and self._store is not None:
-            self._store.set(f"told/{self._told}", pickle.dumps(value))
+        if self.size > 1:
+            self._store.set(f"told/{self._told}", "")
+            self.from_leader(value)
 
     def listen(self) -> Any:
         """What rank 0 tells next."""
         self._told += 1
-        assert self._store is not None
         self._store.wait([f"told/{self._told}"], _LONG)
-        return pickle.loads(self._store.get(f"told/{self._told}"))
+        return self.from_leader(None)
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,15 +11,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from glognn.errors import InputError
+from glognn.errors import DataWarning, InputError
 from glognn.experiments.baselines import Baselines, Floats, Integers
 from glognn.experiments.ensemble import scores
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report
 from glognn.graph.graph import SET_NAMES, Graph
-from glognn.metrics import TOP_K, Scoring, Thresholds, decide
-from glognn.training.config import TrainingConfig
+from glognn.metrics import TOP_K, Scoring, decide
+from glognn.training.config import ThresholdRule, TrainingConfig
 from glognn.training.positive import scoring
+from glognn.training.threshold import choose_threshold
 
 FEW = 20
 """Nodes of a class below which validation is said to have few of it."""
@@ -67,7 +69,7 @@ class Appraiser:
         said: Mapping[str, Floats],
         *,
         threshold: float | None = None,
-        decided: bool = False,
+        predicted: Integers | None = None,
     ) -> Report:
         """What a record says of a model on a split beside its scores.
 
@@ -81,14 +83,15 @@ class Appraiser:
             config: Names the metric.
             said: The model's probabilities of the nodes of sets: of those of ``test``, or of ``val`` where there is no
                 such node, at least.
-            threshold: Of two classes, the probability from which on the positive one is predicted.
-            decided: Scores are of the classes predicted with that threshold, and so are the baselines'.
+            threshold: Of two classes, the probability from which on scores take the positive one for predicted; the
+                baselines then have one, too, chosen by the same rule.
+            predicted: The classes of the nodes held out, where they are others than those that scores are of.
         """
         truth, metric = self._truth(split), scoring(self.graph, config)
         held_out = "test" if "test" in truth else "val"
-        mine, y = (said[held_out], threshold if decided else None), truth[held_out]
+        mine, y = (said[held_out], threshold), truth[held_out]
         baselines = {}
-        for name, (found, cut) in self._baselines_said(split, config, decided).items():
+        for name, (found, cut) in self._baselines_said(split, config, threshold is not None).items():
             measured = {each: _score(metric, found[each], labels, cut) for each, labels in truth.items()}
             error = _distance_error(metric, y, mine, (found[held_out], cut))
             baselines[name] = dict.fromkeys(SET_NAMES) | measured | {"error": error}
@@ -97,23 +100,34 @@ class Appraiser:
             "held_out": {
                 "set": held_out,
                 "score": _score(metric, mine[0], y, mine[1]),
-                "classes": self.by_class(decide(mine[0], threshold, metric.positive), y),
+                "classes": self.by_class(decide(*mine, metric.positive) if predicted is None else predicted, y),
             },
             "validation": self._fewest(split),
         }
 
     def beside(
-        self, splits: Sequence[int], config: TrainingConfig, nodes: Integers, *, decided: bool = False
+        self,
+        splits: Sequence[int],
+        config: TrainingConfig,
+        nodes: Integers,
+        *,
+        decided: bool = False,
+        held_out: bool = False,
     ) -> dict[str, tuple[Floats, float | None]]:
-        """What the baselines of some splits say of nodes on average, and the threshold of each where it has one."""
+        """What the baselines of some splits say of nodes on average, and the threshold of each where it has one.
+
+        ``held_out`` asks about each node only those that have it among their test nodes.
+        """
         found = {}
+        tested = self.graph.masks["test"][:, list(splits)].cpu().numpy()[nodes]
+        shares = tested / tested.sum(axis=1, keepdims=True) if held_out else np.full(tested.shape, 1 / len(splits))
         asked = [self._fitted(config).probabilities(split, nodes) for split in splits]
         chosen = [self._baselines_said(split, config, decided=False) for split in splits] if decided else []
         y = np.concatenate([self._truth(split)["val"] for split in splits])
         for name in asked[0]:
             known = [said["val"] for each in chosen for said, _ in [each[name]]]
             cut = self._cut(np.concatenate(known), y, config) if decided else None
-            mean: Floats = np.mean([each[name] for each in asked], axis=0)
+            mean: Floats = np.sum([shares[:, [place]] * each[name] for place, each in enumerate(asked)], axis=0)
             found[name] = mean, cut
         return found
 
@@ -143,11 +157,12 @@ class Appraiser:
         return self._baselines[balanced]
 
     def _cut(self, said: Floats, y: Integers, config: TrainingConfig) -> float | None:
-        """The threshold of two classes that is best on nodes."""
+        """The threshold of two classes, chosen on nodes."""
         if len(self.names) != 2 or len(np.unique(y)) < 2:
             return None
-        metric = scoring(self.graph, config)
-        return Thresholds.of(said, y, metric.positive).for_metric(metric.metric)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # of a precision that a baseline cannot have
+            return choose_threshold(said, y, scoring(self.graph, config), rule_of(config))
 
     def by_class(self, predicted: Integers, y: Integers) -> list[Report]:
         """How many nodes each class has, how many were predicted to be of it, and how many of these are."""
@@ -163,6 +178,11 @@ class Appraiser:
         sizes = torch.bincount(self.graph.y[chosen], minlength=len(self.names)).tolist()
         place = int(np.argmin(sizes))
         return {"class": self.names[place], "nodes": sizes[place]}
+
+
+def rule_of(config: TrainingConfig) -> ThresholdRule:
+    """How a threshold is chosen where there is one: as asked for, or by the metric."""
+    return ThresholdRule.parse("validation" if config.threshold == "none" else config.threshold)
 
 
 def _score(metric: Scoring, said: Floats, y: Integers, threshold: float | None) -> float | None:
@@ -207,6 +227,8 @@ def appraise_predictions(
     y: Integers,
     positive: int | None = None,
     top_k: int = TOP_K,
+    *,
+    held_out: bool = False,
 ) -> Report:
     """All metrics of the baselines beside predictions for nodes whose class is known, and what to beware of.
 
@@ -219,10 +241,11 @@ def appraise_predictions(
         y: Their classes.
         positive: Whose metrics those of one class are; by default that of the predictions.
         top_k: How many nodes metrics of the first k look at.
+        held_out: Each node was scored only by models that have not learned from it, and so it is by baselines.
     """
     appraiser, metric = Appraiser(graph, predictions.classes.names), scoring(graph, config)
     decided = predictions.threshold is not None
-    beside = appraiser.beside(splits, config, nodes, decided=decided)
+    beside = appraiser.beside(splits, config, nodes, decided=decided, held_out=held_out)
     mine = predictions.probabilities[nodes], predictions.threshold
     told = {
         "held_out": {
@@ -241,7 +264,9 @@ def appraise_predictions(
     every = np.arange(len(nodes))
     return {
         "baselines": {
-            name: replace(predictions, probabilities=said, threshold=cut).evaluate(every, y, positive, top_k)["scores"]
+            name: replace(predictions, probabilities=said, threshold=cut, said=None).evaluate(
+                every, y, positive, top_k
+            )["scores"]
             for name, (said, cut) in beside.items()
         },
         "cautions": [each for each in [_one_class([told]), *_not_above([told])] if each],

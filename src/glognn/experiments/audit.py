@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glognn.data.table_changes import read_changes
 from glognn.errors import InputError
 from glognn.experiments.explanations import feature_names
-from glognn.experiments.saved import SavedModel
+from glognn.experiments.saved import Saved, SavedModel
 from glognn.experiments.saved_ensemble import SavedEnsemble
 from glognn.explain.drift import find_drift
 from glognn.explain.duplicates import find_duplicates
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def audit(
-    saved: SavedModel | SavedEnsemble,
+    saved: Saved,
     mirror: Path | None = None,
     *,
     folds: int = FOLDS,
@@ -53,14 +54,17 @@ def audit(
         "classes": list(names.classes or []),
     }
     found["labels"] = _labels(model, graph, names, folds) if folds else None
-    found["duplicates"] = _duplicates(graph, saved.split, predictions.predicted, names)
+    found["duplicates"] = _duplicates(
+        graph, saved.splits[0] if isinstance(saved, SavedEnsemble) else model.split, predictions.predicted, names
+    )
     found["drift"] = None
     if nodes is not None:
         found["drift"] = _drift(saved, data, predictions.probabilities, nodes, edges, unknown_edges)
     return found
 
 
-def _heaviest(saved: SavedEnsemble) -> SavedModel:
+def _heaviest(saved: Saved) -> SavedModel:
+    assert isinstance(saved, SavedEnsemble)
     name = max(saved.members, key=lambda each: saved.weights[each])
     return saved.members[name][0]
 
@@ -115,11 +119,12 @@ def _duplicates(graph: Graph, split: int, predicted: Any, names: Names) -> dict[
 
 
 def _drift(
-    saved: SavedModel | SavedEnsemble, data: Data, probabilities: Any, nodes: Path, edges: Path | None, unknown: str
+    saved: Saved, data: Data, probabilities: Any, nodes: Path, edges: Path | None, unknown: str
 ) -> dict[str, Any]:
     if saved.tables is None:
         raise InputError(f"'{saved.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
-    new, ids, _ = saved.tables.new_nodes(nodes, edges, unknown_edges=unknown)
+    changes = read_changes(saved.tables, nodes, edges, unknown_edges=unknown, data=data)
+    new, ids = changes.new, changes.new_ids
     later, _ = saved.predict_new(nodes, edges, unknown_edges=unknown)
     count = int(data.num_nodes)
     columns: list[str] = []

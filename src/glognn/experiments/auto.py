@@ -23,7 +23,7 @@ from glognn.experiments.layout import AUTO, DONE
 from glognn.experiments.leaderboard import Standing, standings
 from glognn.experiments.portfolio import Member, check_given, choose_members, read_members, read_portfolio
 from glognn.experiments.progress import Progress, Work
-from glognn.experiments.train import make_graph
+from glognn.experiments.tune import make_graph
 from glognn.records import NUMBER, Form, check_version, misfit, read_toml
 from glognn.storage import write_text
 
@@ -204,7 +204,7 @@ def auto(
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
     with held_for_new_runs(folder, new=not out):
         if tables is not None:
-            used = 0 if tables.split_column or tables.random_splits else folds
+            used = 0 if tables.split_column or tables.random_splits or tables.fractions else folds
             dataset = make_graph(replace(tables, folds=used), folder, progress)
             origin = _tables_origin(folder)
         else:

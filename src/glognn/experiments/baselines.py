@@ -25,6 +25,8 @@ import torch
 
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
+from glognn.training.class_weight import BALANCED
+from glognn.training.config import TrainingConfig
 from glognn.training.evaluation import class_weights
 
 if TYPE_CHECKING:
@@ -57,14 +59,17 @@ class Baselines:
         self._fitted: dict[int, LogisticRegression] = {}
 
     def probabilities(self, split: int, nodes: Integers) -> dict[str, Floats]:
-        """What each baseline, fitted on a split, says of some nodes: nodes x classes."""
+        """What each baseline, fitted on a split, says of some nodes: nodes x classes.
+
+        Of nodes that came later, which are numbered after those of the graph, only the constant says anything.
+        """
         counts = np.bincount(self._y[self._set(split, "train")], minlength=self.graph.num_classes)
+        constant = np.tile(counts / counts.sum(), (len(nodes), 1))
+        if nodes.max(initial=0) >= self.graph.num_nodes:
+            return {CONSTANT: constant}
         if split not in self._fitted:
             self._fitted[split] = self._fit(split)
-        return {
-            CONSTANT: np.tile(counts / counts.sum(), (len(nodes), 1)),
-            LOGISTIC: self._predict(self._fitted[split], nodes),
-        }
+        return {CONSTANT: constant, LOGISTIC: self._predict(self._fitted[split], nodes)}
 
     @cached_property
     def _y(self) -> Integers:
@@ -133,7 +138,8 @@ class Baselines:
         columns, judged = self._normalised(train), self._normalised(val)
         weights = torch.ones(self.graph.num_classes, dtype=torch.float64)
         if self.balanced:
-            weights = class_weights(torch.from_numpy(y[train]), self.graph.num_classes)
+            found = class_weights(torch.from_numpy(y[train]), self.graph, TrainingConfig(class_weight=BALANCED))
+            weights = weights if found is None else found
         weight = weights.numpy()
         best, least = None, np.inf
         for penalty in _SPARSE_PENALTIES if self._sparse else _DENSE_PENALTIES:

@@ -61,15 +61,19 @@ class RunConfig:
         import tomli_w
 
         tables = self.tables()
-        if folder is not None and self.dataset.endswith(".npz"):
-            graph, place = Path(self.dataset), folder.resolve()
-            kept = any((graph.parent / name).is_file() for name in (TABLES, AUTO))
-            if kept and graph.parent in (place, *place.parents):
-                tables["data"]["dataset"] = os.path.relpath(graph, place)
+        if folder is not None:
+            tables["data"]["dataset"] = graph_beside(self.dataset, folder)
         return tomli_w.dumps(tables)
 
     def for_split(self, split: int) -> RunConfig:
         return replace(self, splits=str(split))
+
+
+def graph_beside(dataset: str, folder: Path) -> str:
+    """What a file in a folder names a dataset by: a graph that was made of tables for it, by the way to it."""
+    graph, place = Path(dataset), folder.resolve()
+    kept = graph.suffix == ".npz" and any((graph.parent / name).is_file() for name in (TABLES, AUTO))
+    return os.path.relpath(graph, place) if kept and graph.parent in (place, *place.parents) else dataset
 
 
 def parse_splits(text: str, available: int | None = None) -> list[int]:
@@ -209,8 +213,10 @@ def _check_names(given: Mapping[str, Any], classes: list[type[ModelConfig]]) -> 
         if name not in general | of_models:
             owners = [config.name for config in MODELS.values() if name in config.names()]
             chosen = " or ".join(config.title for config in classes)
-            hint = f" (it belongs to {', '.join(owners)})" if owners else suggest(name, sorted(general | of_models))
-            raise InputError(f"{chosen} has no setting '{name}'{hint}.")
+            hint = (
+                f" (it belongs to {', '.join(owners)})." if owners else f".{suggest(name, sorted(general | of_models))}"
+            )
+            raise InputError(f"{chosen} has no setting '{name}'{hint}")
 
 
 def _resolve_one(

@@ -12,6 +12,8 @@ import json
 import logging
 import multiprocessing
 import os
+import shutil
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ from typing import Any
 from glognn import __version__
 from glognn.data.fetch import cache_dir
 from glognn.data.sources import find_source
+from glognn.data.streaming import can_stream, stream_npz
+from glognn.data.table_graph import kept_classes
 from glognn.distributed.methods import METHODS
 from glognn.distributed.partition import Balance, make_partition
 from glognn.distributed.ranks import TIMEOUT, Ranks, together
@@ -151,10 +155,10 @@ def load_part(config: RunConfig, mirror: Path | None) -> LoadedGraph:
     launch = _launches[-1] if _launches else Launch()
     folder = _shards(config, launch, mirror)
     launch.ranks.tell(("graph", str(folder), config.training.dtype, (config, mirror, launch.method, launch.parts)))
-    return _read(folder, config.training.dtype, launch.ranks, None)
+    return _read(folder, config.training.dtype, launch.ranks, None, config.dataset)
 
 
-def _read(folder: Path, dtype: str, ranks: Ranks, making: Any) -> LoadedGraph:
+def _read(folder: Path, dtype: str, ranks: Ranks, making: Any, dataset: str = "") -> LoadedGraph:
     if making is not None and not (folder / SHARDS).is_file():  # on another machine, with a cache of its own
         config, mirror, method, parts = making
         folder = _shards(config, Launch(ranks, method, parts), mirror)
@@ -163,6 +167,7 @@ def _read(folder: Path, dtype: str, ranks: Ranks, making: Any) -> LoadedGraph:
     part = shards.read_for(ranks, DTYPES[dtype])
     sizes = ranks.gather((part.num_nodes, part.adjacency.matrix.nnz, part.halo))
     facts = shards.record["facts"] | {
+        "dataset": dataset,
         "fingerprint": part.fingerprint(),
         "partition": {
             "method": shards.record["method"],
@@ -227,24 +232,23 @@ def _source_key(config: RunConfig) -> str:
 
 
 def _divide_into_cache(config: RunConfig, parts: int, method: str, cache: Path, mirror: Path | None) -> str:
-    loaded = _load_whole(config, mirror)
-    name = f"{loaded.facts['fingerprint']}-{method}-{parts}"
-    _divide(loaded, parts, method, cache / name)
+    making = cache / "unfinished"
+    shards = divide(config, parts, method, making, mirror)
+    name = f"{shards.fingerprint(DTYPES[config.training.dtype])}-{method}-{parts}"
+    shutil.rmtree(cache / name, ignore_errors=True)
+    making.rename(cache / name)
     return name
 
 
-def _load_whole(config: RunConfig, mirror: Path | None) -> LoadedGraph:
-    return load_graph(replace(config, training=replace(config.training, engine="auto")), mirror)
-
-
-def _divide(loaded: LoadedGraph, parts: int, method: str, folder: Path) -> Shards:
+def divide(config: RunConfig, parts: int, method: str, folder: Path, mirror: Path | None = None) -> Shards:
+    """Write the graph of a configuration as a folder of parts: a graph file part by part, others from memory."""
+    source, dtype = find_source(config.dataset), DTYPES[config.training.dtype]
+    path = Path(source.name)
+    if source.kind == "file" and kept_classes(path) is None and can_stream(path, method, config.graph):
+        return stream_npz(path, parts, method, folder, config.graph, dtype)
+    loaded = load_graph(replace(config, training=replace(config.training, engine="auto")), mirror)
     partition = make_partition(loaded.graph.adjacency.matrix.to_scipy(), parts, method)
     return write_graph(loaded.graph, partition, folder, loaded.facts)
-
-
-def divide(config: RunConfig, parts: int, method: str, folder: Path, mirror: Path | None = None) -> Shards:
-    """Load the graph of a configuration and write it as a folder of parts."""
-    return _divide(_load_whole(config, mirror), parts, method, folder)
 
 
 @dataclass(frozen=True)
@@ -283,12 +287,17 @@ class _Gathering(Callback):
         self.model, self.part, self.task = model, loaded.graph, task
         self.whole: NodeModel[Any] | None = None
         self.used: list[dict[str, Any]] = []
+        self.began = 0.0
+
+    def on_train_begin(self, info: dict[str, Any]) -> None:
+        self.began = time.process_time()
 
     def on_train_end(self, result: TrainingResult) -> None:
         part: Any = self.part
+        busy = round(time.process_time() - self.began, 3)
         device = resolve_device(self.task.config.training.device)
         used = {"peak_memory_mib": peak_memory_mib(device), "waited_seconds": round(part.ranks.seconds, 3)}
-        self.used = part.ranks.gather(used | {"sent_bytes": part.ranks.sent})
+        self.used = part.ranks.gather(used | {"sent_bytes": part.ranks.sent, "cpu_seconds": busy})
         self.whole = whole_model(self.model, part, self.task.checkpoint.parents[1])
 
 

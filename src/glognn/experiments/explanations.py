@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glognn.data.table_graph import KeptTables
-from glognn.experiments.saved import SavedModel
+from glognn.experiments.saved import Saved, SavedModel
 from glognn.experiments.saved_ensemble import SavedEnsemble
 from glognn.explain.explainer import Member, NodeExplainer
 from glognn.explain.explanation import Names
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def open_explainer(
-    saved: SavedModel | SavedEnsemble, mirror: Path | None = None, data: Data | None = None
-) -> NodeExplainer:
+def open_explainer(saved: Saved, mirror: Path | None = None, data: Data | None = None) -> NodeExplainer:
     """What explains the nodes of a saved model's graph, by the names that its user knows them by.
 
     All models of an ensemble, of all folds, are held at once; they count as they do in its predictions.
@@ -34,6 +32,7 @@ def open_explainer(
         predictions = saved.name(saved.probabilities(graph, "cpu"))
         members = [Member(saved.config.model.name, source)]
     else:
+        assert isinstance(saved, SavedEnsemble)
         if data is None:
             data, _ = saved.graph(mirror)
         members = []

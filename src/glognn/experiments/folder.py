@@ -2,8 +2,9 @@
 
 ``config.toml`` (complete settings), ``report.json``, ``curve.csv``, ``model.safetensors``, while it is under way
 ``checkpoint/``, and at the end ``DONE``. A run over several splits is a parent folder with a child ``split-<i>`` for
-each, and a run of several models a folder with a child for each model. Every file is written as a whole; ``DONE``
-comes last; a finished folder is never done again.
+each, and a run of several models a folder with a child for each model. Splits with settings of their own are runs of
+their own, which ``config.toml`` of the folder around them lists as it does models. Every file is written as a whole;
+``DONE`` comes last; a finished folder is never done again.
 """
 
 from __future__ import annotations
@@ -103,14 +104,29 @@ def read_model(file: Path) -> NodeModel[Any]:
 
 
 def find_runs(folder: Path) -> list[tuple[Path, RunConfig]]:
-    """The runs a folder was started with: itself, or its children when it was started with several models."""
+    """The runs a folder was started with: itself, or its children when it was started with several models, or with
+    splits that have settings of their own."""
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"'{folder}' is no run folder: it has no {CONFIG}.")
     content = read_toml(path)
     check_version(path, {"schema_version": SCHEMA_VERSION} | content, SCHEMA_VERSION)
-    children = _children(folder, content["runs"]) if "runs" in content else [folder]
-    return [(child, read_config(child / CONFIG)) for child in children]
+    if "runs" not in content:
+        return [(folder, read_config(path))]
+    found = []
+    for child in _children(folder, content["runs"]):
+        inside = read_toml(child / CONFIG) if (child / CONFIG).is_file() else {}
+        leaves = _children(child, inside["runs"]) if "runs" in inside else [child]
+        found += [(leaf, read_config(leaf / CONFIG)) for leaf in leaves]
+    return found
+
+
+def by_model(runs: list[tuple[Path, RunConfig]]) -> dict[Path, list[tuple[Path, RunConfig]]]:
+    """Runs by the folder of their model, which has one, or one for each of several splits with settings of its own."""
+    named: dict[str, list[tuple[Path, RunConfig]]] = {}
+    for child, config in runs:
+        named.setdefault(config.model.name, []).append((child, config))
+    return {group[0][0] if len(group) == 1 else group[0][0].parent: group for group in named.values()}
 
 
 def _children(folder: Path, names: Any) -> list[Path]:
@@ -178,18 +194,30 @@ def check_free(folder: Path) -> None:
 
 
 def start_runs(folder: Path, configs: list[RunConfig]) -> list[tuple[Path, RunConfig]]:
-    """Lay down the folders of new runs, so that they can be resumed whatever happens next."""
+    """Lay down the folders of new runs, so that they can be resumed whatever happens next.
+
+    A model with several configurations has one for each of several splits.
+    """
     import tomli_w
 
     check_free(folder)
-    single = len(configs) == 1
-    runs = [(folder if single else folder / config.model.name, config) for config in configs]
+    names = list(dict.fromkeys(config.model.name for config in configs))
+    several = [config.model.name for config in configs]
+    runs, listed = list[tuple[Path, RunConfig]](), dict[Path, list[str]]()
+    for config in configs:
+        place = folder if len(names) == 1 else folder / config.model.name
+        if several.count(config.model.name) > 1:
+            listed.setdefault(place, []).append(f"split-{config.splits}")
+            place = place / f"split-{config.splits}"
+        runs.append((place, config))
+    if len(names) > 1:
+        listed[folder] = names
     try:
         for child, config in runs:
             write_text(child / CONFIG, config.to_toml(child))
-        if not single:
-            content = {"schema_version": SCHEMA_VERSION, "runs": [config.model.name for config in configs]}
-            write_text(folder / CONFIG, tomli_w.dumps(content))
+        for place, inside in listed.items():  # that of the folder last: it is a run folder from then on
+            content = {"schema_version": SCHEMA_VERSION, "runs": inside}
+            write_text(place / CONFIG, tomli_w.dumps(content))
     except OSError as error:
         raise InputError(str(error)) from None
     return runs

@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
 from glognn.experiments.advice import describe, look
-from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
+from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, rule_of, spread
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
 from glognn.experiments.ensemble import apply, scores, select
@@ -36,7 +37,6 @@ from glognn.graph.graph import Graph
 from glognn.metrics import Floats, Integers
 from glognn.storage import write_atomically, write_json
 from glognn.training.calibration import Calibration, calibrated, temperature
-from glognn.training.config import ThresholdRule
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
 from glognn.training.positive import positive_record, scoring
@@ -281,15 +281,7 @@ class Contest:
             said = np.stack([self._read(name, split, tested) for name in names])
             together = {"val": chosen.together(validated[split]), "test": chosen.together(said)}
             if ended:
-                appraised.append(
-                    self.appraiser.appraise(
-                        split,
-                        self.entrants[0].config.training,
-                        together,
-                        threshold=chosen.threshold,
-                        decided=self.decides,
-                    )
-                )
+                appraised.append(self.appraiser.appraise(split, self.training, together, threshold=chosen.threshold))
             used = [place for place, weight in enumerate(chosen.weights) if weight]
             splits[str(split)] = {
                 "weights": {names[place]: float(chosen.weights[place]) for place in used},
@@ -321,6 +313,7 @@ class Contest:
             "description": self.description,
             "ended": ended,
             "seconds": self.before + time.perf_counter() - self.started,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
             "machine": machine(device, self.entrants[0].config.training.threads),
         }
@@ -330,10 +323,9 @@ class Contest:
         graph = self.loaded.graph
         if appraised:
             return over_splits(appraised, graph.num_isolated / graph.num_nodes)
-        training = self.entrants[0].config.training
         for split in self.splits:
             if split not in self.baselines:
-                self.baselines[split] = self.appraiser.baseline_scores(split, training, decided=self.decides)
+                self.baselines[split] = self.appraiser.baseline_scores(split, self.training, decided=self.decides)
         return {"baselines": baselines_over(list(self.baselines.values()))}
 
     def _score(self, together: Floats, y: Integers, threshold: float | None) -> float | None:
@@ -352,8 +344,7 @@ class Contest:
             chosen = replace(chosen, calibration=fitted)
         if not self.decides or len(np.unique(y)) < 2:
             return chosen
-        asked = self.training.threshold
-        rule = ThresholdRule.parse("validation" if asked == "none" else asked)
+        rule = rule_of(self.training)
         return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, rule))
 
 

@@ -12,7 +12,10 @@ import numpy.typing as npt
 from glognn.data.arrow import IntArray, Table, Values
 from glognn.data.classes import Classes
 from glognn.errors import InputError
-from glognn.metrics import METRICS, TOP_K, Scoring, curves, decide, expected_calibration_error, reliability
+from glognn.metrics import METRICS, TOP_K, Scoring, decide, expected_calibration_error, ranking_curve, reliability
+
+MOST_CURVES = 8
+"""Classes whose rankings an evaluation draws, where none of them is the positive one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +78,17 @@ class Predictions:
             "confusion": confusion.tolist(),
             "calibration": self._reliability(self.probabilities[nodes], y, positive),
             "uncalibrated": None if self.said is None else self._reliability(self.said[nodes], y, positive),
-            "curves": None if positive is None else curves(self.probabilities[nodes, positive], y == positive),
+            "curves": self._curves(nodes, y, positive),
         }
+
+    def _curves(self, nodes: IntArray, y: IntArray, positive: int | None) -> list[dict[str, Any]]:
+        """Rankings by the positive class, or by each of a few, as far as some nodes are of it and some are not."""
+        classes = [positive] if positive is not None else list(range(len(self.classes)))
+        known = [label for label in classes if 0 < (y == label).sum() < len(y)]
+        return [
+            {"class": str(self.classes.names[label])} | ranking_curve(self.probabilities[nodes, label], y == label)
+            for label in known[:MOST_CURVES]
+        ]
 
     @staticmethod
     def _reliability(found: npt.NDArray[np.float64], y: IntArray, positive: int | None) -> dict[str, Any]:

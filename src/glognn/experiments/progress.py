@@ -63,6 +63,9 @@ class Progress(Callback):
     def on_split_end(self, report: Report) -> None:
         """A model is trained on a split, or was before."""
 
+    def on_refit(self, folder: Path, record: Report) -> None:
+        """The model of a run was trained on all labels, or was before."""
+
     def on_description(self, text: str, advice: Sequence[str] = ()) -> None:
         """What kind of graph it is that is about to be trained on, what that means for the choice of a model, and which
         options are worth trying beside those given, where there are any."""

@@ -23,7 +23,8 @@ class Pruning:
     """Takes down the best validation score of every split of every trial, and gives up trials that fall behind.
 
     Member ``t * splits + s`` is split s of trial t. Members may train in several batches, one after another: a trial is
-    then judged by the splits begun so far. A split whose training fails counts as 0.
+    then judged by the splits begun so far. A split whose training fails counts as 0. The default settings, which the
+    others are compared with, are never given up.
     """
 
     def __init__(self, trials: Sequence[optuna.Trial], splits: int) -> None:
@@ -53,7 +54,7 @@ class Pruning:
         for trial in sorted({self._batch[place] // self.splits for place in going}):
             # Later batches count as later steps, so that trials are compared at the same stage.
             self.trials[trial].report(statistics.fmean(self.validation(trial)), epoch + LATER * (self._batches - 1))
-            if self.trials[trial].should_prune():
+            if self.trials[trial].should_prune() and self.trials[trial].user_attrs.get("origin") != "default":
                 self.pruned.add(trial)
         return [place for place in going if self._batch[place] // self.splits in self.pruned]
 

@@ -51,14 +51,14 @@ _APPRAISED: Form = {"baselines": dict, "held_out": {"set": {"val", "test"}, "cla
 _SETS = ("train", "val", "test")
 
 
-def _wrong_appraisal(record: Report) -> str:
+def _wrong_appraisal(record: Report, *, single: bool = False) -> str:
     """What of baselines, classes and cautions has not its form, in words; records of earlier versions have none."""
     if "baselines" not in record:
         return ""
     under_way = record.get("ended") == ""
     if wrong := misfit(record, {"baselines": dict} if under_way else _APPRAISED):
         return wrong
-    single = record.get("kind") == "run"
+    single = single or record.get("kind") == "run"
     for name, found in record["baselines"].items():
         kinds = dict.fromkeys(_SETS, _MAYBE if single else (dict, type(None)))
         if wrong := misfit(found, kinds, f"baselines.{name}"):
@@ -263,7 +263,7 @@ def read_classifier(folder: Path) -> tuple[Report, Files]:
     files = unseal(path, record)
     of_ensemble = isinstance(record.get("files"), dict) and "ensemble" in record["files"]
     wrong = misfit(record, _OF_ENSEMBLE if of_ensemble else _CLASSIFIER)
-    wrong = wrong or _take_positive(record, record["classes"]["values"])
+    wrong = wrong or _take_positive(record, record["classes"]["values"]) or _wrong_appraisal(record, single=True)
     if wrong or any(Path(name).name != name for name in record["files"].values()):
         raise damaged(folder, wrong or "files must name files of its folder")
     return record, files

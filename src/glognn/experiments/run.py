@@ -37,8 +37,10 @@ from glognn.experiments.plan import Job
 from glognn.experiments.reports import Report, check_settings, read_report
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
+from glognn.metrics import decide
 from glognn.models.base import NodeModel
 from glognn.storage import write_json, write_text
+from glognn.training.calibration import Calibration
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.devices import DTYPES, resolve_device
@@ -51,6 +53,9 @@ from glognn.training.preflight import check_memory, members_at_once
 from glognn.training.threshold import calibrate_and_choose, check_threshold
 
 logger = logging.getLogger(__name__)
+
+SEARCHED_APART = "searched for each split by itself, on its own validation nodes; those of the first are shown"
+"""What a record says of splits with settings of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +148,7 @@ class _Recorder(Callback):
         _check_present(job)
         report = _split_report(job, self.loaded, model, result, self.device, batch_size=len(self.batch.jobs))
         if self.appraiser is not None:
-            report |= _appraised(self.appraiser, job, self.loaded, model, report["threshold"])
+            report |= _appraised(self.appraiser, job, self.loaded, model, report)
         save_model(job.folder / MODEL, model)
         write_text(job.folder / CURVE, _curve_csv(result.curve))
         write_json(job.folder / REPORT, report)
@@ -365,6 +370,15 @@ def run_splits(
     return summary
 
 
+def summarize_apart(folder: Path, runs: list[tuple[RunConfig, Report]]) -> Report:
+    """Write the mean over splits, each with settings of its own, into the folder that holds them."""
+    reports = [report for _, report in runs]
+    splits = ",".join(str(report["split"]) for report in reports)
+    summary = summarize(replace(runs[0][0], splits=splits), reports) | {"settings": SEARCHED_APART}
+    write_json(folder / REPORT, summary)
+    return summary
+
+
 def finished_report(job: Job, loaded: LoadedGraph) -> Report:
     """The report of a run that is done, which must be of the settings and the graph that it is asked for.
 
@@ -413,13 +427,17 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
     }
 
 
-def _appraised(
-    appraiser: Appraiser, job: Job, loaded: LoadedGraph, model: NodeModel[Any], threshold: float | None
-) -> Report:
-    """What its record says of a trained model beside its scores."""
+def _appraised(appraiser: Appraiser, job: Job, loaded: LoadedGraph, model: NodeModel[Any], report: Report) -> Report:
+    """What its record says of a trained model beside its scores, which are those of uncalibrated probabilities."""
     chances = predict(model, loaded.graph).double().cpu().numpy()
-    said = {name: chances[nodes.cpu().numpy()] for name, nodes in loaded.graph.indices(job.split).items()}
-    found = appraiser.appraise(job.split, job.config.training, said, threshold=threshold)
+    sets = {name: nodes.cpu().numpy() for name, nodes in loaded.graph.indices(job.split).items()}
+    said, positive = {name: chances[nodes] for name, nodes in sets.items()}, report["positive_class"]
+    decided = chances
+    if report["calibration"] is not None:
+        decided = Calibration.from_dict(report["calibration"], chances.shape[1]).apply(chances)
+    held_out = sets["test"] if len(sets["test"]) else sets["val"]
+    predicted = decide(decided[held_out], report["threshold"], None if positive is None else positive["number"])
+    found = appraiser.appraise(job.split, job.config.training, said, predicted=predicted)
     return found | {"cautions": cautions([found], _isolated(loaded.facts))}
 
 

@@ -1,11 +1,14 @@
 """A trained model as it lies in a folder: a finished run of ``glognn train``, or what ``GloGNNClassifier.save`` wrote.
 
 Both are opened by :func:`open_saved`; what they hold under different names is then the same :class:`SavedModel`.
+Whatever is opened, one model, the mean of several or an ensemble, has the doors of :class:`Saved`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,22 +17,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from glognn.data.arrow import IntArray, Values
 from glognn.data.classes import Array, Classes
+from glognn.data.ids import name_some
 from glognn.data.layout import NODES, TABLES
 from glognn.data.sources import find_source, load_source
+from glognn.data.table_changes import joined_ids, read_changes
 from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
-from glognn.experiments.folder import find_runs, read_model
+from glognn.experiments.folder import by_model, find_runs, read_model
 from glognn.experiments.integrity import check_files, check_tables, refuse_changed
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, DONE, MODEL
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report, check_settings, damaged, read_classifier, read_report
 from glognn.experiments.run import prepare_graph
+from glognn.graph.changes import GraphChanges
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
+from glognn.records import misfit
 from glognn.training.calibration import Calibration
 from glognn.training.config import TrainingConfig
 from glognn.training.devices import resolve_device
@@ -45,8 +53,133 @@ Probabilities = npt.NDArray[np.float64]
 _MOST_CLASS_BYTES = 2**28
 
 
+class Saved(ABC):
+    """What a folder holds that predicts: one trained model, the mean of several, or an ensemble.
+
+    Attributes:
+        folder: Where it lies.
+        config: The settings of its first model.
+        splits: The columns of the graph's masks that its models were trained on.
+        why: What was chosen, where there was a choice.
+        threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
+            likely is.
+    """
+
+    folder: Path
+    why: str
+    threshold: float | None
+
+    if TYPE_CHECKING:  # fields of some, and computed by others
+
+        @property
+        def config(self) -> RunConfig: ...
+
+        @property
+        def splits(self) -> Sequence[int]: ...
+
+    @property
+    @abstractmethod
+    def tables(self) -> KeptTables | None:
+        """What is kept of a user's tables, if that is what it was trained on."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> Classes | None:
+        """The classes by name, where they have names."""
+
+    @property
+    @abstractmethod
+    def positive(self) -> int | None:
+        """The number of the class that metrics of one class and the threshold are about."""
+
+    @abstractmethod
+    def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:
+        """The graph it was trained on, as loaded and as prepared; another in its place is an error."""
+
+    @abstractmethod
+    def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
+        """Probabilities of all nodes of the graph, which is given as loaded, with what has changed in it since."""
+
+    @abstractmethod
+    def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
+        """Probabilities of nodes that were not in the graph, which is given as loaded, with what has changed in it."""
+
+    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, Graph, IntArray, str]:
+        """Predictions, the graph, the nodes of it that no model that scored them has learned from, and which those are
+        in words."""
+        found, graph = self.predict(mirror)
+        nodes = np.flatnonzero(graph.masks["test"][:, self.splits[0]].cpu().numpy())
+        return found, graph, nodes, f"test set of split {self.splits[0]}"
+
+    def name(
+        self, found: Probabilities, ids: Values | None = None, *, said: Probabilities | None = None
+    ) -> Predictions:
+        """Probabilities of all nodes of the graph, or of those with some ids, by the names that a user knows; and what
+        was said before they were calibrated."""
+        import pyarrow as pa
+
+        column = "node" if self.tables is None else self.tables.id_column
+        if ids is None:
+            ids = pa.array(np.arange(len(found))) if self.tables is None else self.tables.ids
+        classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
+        return Predictions(column, ids, classes, found, self.threshold, self.positive, said)
+
+    def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
+        """Predictions for all nodes of the graph."""
+        data, graph = self.graph(mirror)
+        return self.name(self.score_all(data, device)), graph
+
+    def predict_new(
+        self, nodes: Any, edges: Any = None, *, unknown_edges: str = "error"
+    ) -> tuple[Predictions, dict[str, int]]:
+        """Predictions for nodes that were not in the graph, from files or frames, and how many of their edges were left
+        out and why.
+
+        The graph stays as it was in training: edges between two of its nodes are left out.
+        """
+        tables = self._tables_for(nodes)
+        found = read_changes(tables, nodes, edges, unknown_edges=unknown_edges)
+        if found.known.size:
+            held = name_some(tables.ids.take(found.known))
+            raise InputError(
+                f"The ids in column '{tables.id_column}' of '{nodes}' must be new. Got {held}, which the graph of "
+                "training holds: predict without --nodes gives their classes."
+            )
+        scored = self.score_new(self.graph()[0], found.new)
+        left_out = {"unknown": found.unknown, "known": int(found.changes.edge_index.shape[1])}
+        return self.name(scored, found.new_ids), left_out
+
+    def predict_changed(
+        self, nodes: Any = None, edges: Any = None, *, unknown_edges: str = "error", device: str = "auto"
+    ) -> tuple[Predictions, IntArray | None, str]:
+        """Predictions on the graph as it is now, from files or frames, without training again.
+
+        Rows of known ids give these nodes other features, and edges between known nodes join the graph, as if they had
+        stood in the tables of training. Nodes with new ids are scored on that, unnoticed by known ones.
+
+        Returns:
+            Predictions for all known and new nodes; the places among them that the node table names, in its order; and
+            what has changed, in words.
+        """
+        tables = self._tables_for(nodes if nodes is not None else edges)
+        data, _ = self.graph()
+        found = read_changes(tables, nodes, edges, unknown_edges=unknown_edges, data=data)
+        scored = self.score_all(data, device, changes=found.changes)
+        ids = tables.ids
+        if len(found.new_ids):
+            scored = np.concatenate([scored, self.score_new(data, found.new, changes=found.changes)])
+            ids = joined_ids(tables.ids, found.new_ids)
+        return self.name(scored, ids), found.rows, found.describe(data)
+
+    def _tables_for(self, given: Any) -> KeptTables:
+        if self.tables is None:
+            what = f"'{given}'" if isinstance(given, str | Path) else "others"
+            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read {what}.")
+        return self.tables
+
+
 @dataclass(frozen=True, eq=False)
-class SavedModel:
+class SavedModel(Saved):
     """One trained model of a folder, opened but not yet read.
 
     Attributes:
@@ -80,6 +213,8 @@ class SavedModel:
     def tables(self) -> KeptTables | None:
         """What is kept of a user's tables, if that is what the model was trained on."""
         graph = Path(self.config.dataset)
+        if self.kind == "classifier" and {"tables", "nodes"} <= set(self.record["files"]):
+            return KeptTables.load(graph.parent, self.record["files"]["tables"], self.record["files"]["nodes"])
         kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
         return KeptTables.load(graph.parent) if kept else None
 
@@ -94,6 +229,10 @@ class SavedModel:
     def positive(self) -> int | None:
         """The number of the class that metrics of one class and the threshold are about."""
         return None if self.record["positive_class"] is None else int(self.record["positive_class"]["number"])
+
+    @property
+    def splits(self) -> Sequence[int]:
+        return [self.split]
 
     def class_array(self) -> Array:
         """The classes of a saved classifier, of the type that they had."""
@@ -153,36 +292,23 @@ class SavedModel:
         return found
 
     def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
-        """Predictions for all nodes of the graph."""
         _, graph = self.graph(mirror)
-        return self.name(*self._both(self.uncalibrated(graph, device))), graph
+        found, said = self._both(self.uncalibrated(graph, device))
+        return self.name(found, said=said), graph
 
     def _both(self, said: Probabilities) -> tuple[Probabilities, Probabilities | None]:
         """Calibrated probabilities, and where there is a difference, what the model said."""
         return (said, None) if self.calibration is None else (self.calibration.apply(said), said)
 
-    def name(self, found: Probabilities, said: Probabilities | None = None) -> Predictions:
-        """Probabilities of all nodes of the graph, by the names that its user knows nodes and classes by."""
-        import pyarrow as pa
+    def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
+        return self.probabilities(self._prepared(data, changes)[1], device)
 
-        column, ids = "node", pa.array(np.arange(len(found)))
-        if self.tables is not None:
-            column, ids = self.tables.id_column, self.tables.ids
-        classes = self.classes or Classes(tuple(range(found.shape[1])), "integer")
-        return Predictions(column, ids, classes, found, self.threshold, self.positive, said)
+    def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
+        return self.new_probabilities(*self._prepared(data, changes), new)
 
-    def predict_new(
-        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
-    ) -> tuple[Predictions, dict[str, int]]:
-        """Predictions for nodes that were not in the graph, and how many of their edges were left out and why."""
-        if self.tables is None:
-            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
-        new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
-        data, graph = self.graph()
-        found = self.new_probabilities(data, graph, new)
-        return Predictions(
-            self.tables.id_column, ids, self.tables.classes, found, self.threshold, self.positive
-        ), left_out
+    def _prepared(self, data: Data, changes: GraphChanges | None) -> tuple[Data, Graph]:
+        data, graph = self.graph(data=data)
+        return changes.apply(data, graph) if changes else (data, graph)
 
 
 def read_calibration(place: Path, content: Any, num_classes: int) -> Calibration | None:
@@ -210,8 +336,9 @@ def class_array(folder: Path, record: Report) -> Array:
     return found
 
 
-def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel | SavedEnsemble:
-    """A trained model of a folder: of several models the best on validation, of several splits the first.
+def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None, *, average: bool = True) -> Saved:
+    """A trained model of a folder: of several models the best on validation, of several splits the mean of theirs, or
+    what was trained on all labels after them.
 
     Of an automatic run, and of a classifier fitted by one, it is the ensemble.
 
@@ -220,7 +347,8 @@ def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = Non
     Args:
         folder: A run folder, or that of a saved classifier.
         models: Names of models, one of which it must be; none: whichever it is.
-        split: Which split of a run.
+        split: One split of a run alone.
+        average: ``False``: of several splits the first, where none is named.
     """
     if (folder / CLASSIFIER).is_file():
         return _open_classifier(folder, models, split)
@@ -229,7 +357,9 @@ def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = Non
 
         return open_ensemble(folder, models, split)
     if (folder / CONFIG).is_file():
-        return open_run(folder, models, split)
+        from glognn.experiments.saved_mean import open_mean
+
+        return open_mean(folder, models) if split is None and average else open_run(folder, models, split)
     raise InputError(
         f"'{folder}' holds no trained model: no {CONFIG} of a run, and no readable {CLASSIFIER} of a saved classifier."
     )
@@ -243,48 +373,79 @@ def holds_ensemble(folder: Path) -> bool:
 
 
 def open_run(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedModel:
-    """A trained model of a run folder, see :func:`open_saved`."""
-    runs = find_runs(folder)
-    wanted = [(child, config) for child, config in runs if not models or config.model.name in models]
+    """A trained model of a run folder on one split, the first unless another is named."""
+    chosen = choose_run(folder, models)
+    if split is not None and split not in chosen.splits:
+        raise InputError(
+            f"'{chosen.folder}' was not trained on split {split}. It was on: {', '.join(map(str, chosen.splits))}."
+        )
+    why = [chosen.why] if chosen.why else []
+    if split is None and len(chosen.splits) > 1:
+        why.append(f"split {chosen.splits[0]}, the first of {len(chosen.splits)} (--split)")
+    return replace(chosen.open(chosen.splits[0] if split is None else split), why=", ".join(why))
+
+
+@dataclass(frozen=True)
+class ChosenRun:
+    """The runs of one model in a folder, finished.
+
+    Attributes:
+        folder: Of the model.
+        why: How it was chosen, where there was a choice.
+        splits: That were trained.
+        places: The folder and the settings of each.
+    """
+
+    folder: Path
+    why: str
+    splits: Sequence[int]
+    places: Mapping[int, tuple[Path, RunConfig]]
+
+    def open(self, split: int) -> SavedModel:
+        """The model of a split; files that are not as they were are refused."""
+        child, config = self.places[split]
+        report = read_report(child)
+        check_settings(child, report, config)
+        check_files(child)
+        check_tables(child, config.dataset)
+        return SavedModel(
+            kind="run",
+            folder=child,
+            why="",
+            config=config,
+            record=report,
+            weights=child / MODEL,
+            split=report["split"],
+            scores={"metric": report["metric"], "engine": report.get("engine"), **report["scores"]["selected"]},
+            epochs=report["scores"]["last"]["epoch"],
+            threshold=report.get("threshold"),
+            fingerprint=report["data"]["fingerprint"],
+        )
+
+
+def choose_run(folder: Path, models: Sequence[str] = ()) -> ChosenRun:
+    """Of the models in a run folder, or of some of them by name, the best on validation."""
+    runs = by_model(find_runs(folder))
+    wanted = {place: group for place, group in runs.items() if not models or group[0][1].model.name in models}
     if not wanted:
-        held = ", ".join(config.model.name for _, config in runs)
+        held = ", ".join(group[0][1].model.name for group in runs.values())
         raise InputError(f"'{folder}' holds no run of the model {_either(models)}. It holds: {held}.")
-    for child, _ in wanted:
+    for child in (child for group in wanted.values() for child, _ in group):
         if not (child / DONE).exists():
             raise InputError(f"The run in '{child}' is not finished: glognn train --resume {folder}.")
-    reports = [read_report(child) for child, _ in wanted]
-    best = max(range(len(wanted)), key=lambda place: _validation(reports[place]))
-    (child, config), report = wanted[best], reports[best]
-    why = []
+    reports = {place: [read_report(child) for child, _ in group] for place, group in wanted.items()}
+    best = max(wanted, key=lambda place: statistics.fmean(map(_validation, reports[place])))
+    why = ""
     if len(wanted) > 1:
-        why.append(f"model {config.model.name}, the best of {len(wanted)} on validation (--model)")
-    trained = report["splits"] if report["kind"] == "splits" else [report["split"]]
-    if split is not None and split not in trained:
-        raise InputError(f"'{child}' was not trained on split {split}. It was on: {', '.join(map(str, trained))}.")
-    if report["kind"] == "splits":
-        if split is None:
-            split = trained[0]
-            why.append(f"split {split}, the first of {len(trained)} (--split)")
-        child = child / f"split-{split}"
-        check_settings(child.parent, report, config)
-        report, config = read_report(child), config.for_split(split)
-    check_settings(child, report, config)
-    check_files(child)
-    check_tables(child, config.dataset)
-    selected = report["scores"]["selected"]
-    return SavedModel(
-        kind="run",
-        folder=child,
-        why=", ".join(why),
-        config=config,
-        record=report,
-        weights=child / MODEL,
-        split=report["split"],
-        scores={"metric": report["metric"], "engine": report.get("engine"), **selected},
-        epochs=report["scores"]["last"]["epoch"],
-        threshold=report.get("threshold"),
-        fingerprint=report["data"]["fingerprint"],
-    )
+        why = f"model {wanted[best][0][1].model.name}, the best of {len(wanted)} on validation (--model)"
+    places: dict[int, tuple[Path, RunConfig]] = {}
+    for (child, config), report in zip(wanted[best], reports[best], strict=True):
+        if report["kind"] == "splits":
+            check_settings(child, report, config)
+            places |= {split: (child / f"split-{split}", config.for_split(split)) for split in report["splits"]}
+        else:
+            places[report["split"]] = child, config
+    return ChosenRun(best, why, list(places), places)
 
 
 def _either(models: Sequence[str]) -> str:
@@ -312,6 +473,10 @@ def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> 
     def pick(config: type[Any]) -> Any:
         return config.from_mapping({name: params[name] for name in config.names() if name in params})
 
+    groups = record.get("settings", {})
+    if wrong := misfit(groups, dict.fromkeys(groups, dict), "settings"):
+        raise damaged(folder, wrong)
+    params |= {name: value for group in groups.values() for name, value in group.items()}
     try:
         model = find_model(params["model"])
         config = RunConfig(

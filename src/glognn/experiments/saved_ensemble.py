@@ -24,9 +24,9 @@ from glognn.experiments.auto import Asked
 from glognn.experiments.ensemble import apply
 from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
-from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report, damaged, read_ensemble
-from glognn.experiments.saved import Probabilities, SavedModel, class_array, open_run, read_calibration
+from glognn.experiments.saved import Probabilities, Saved, SavedModel, class_array, open_run, read_calibration
+from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
 from glognn.training.calibration import Calibration, calibrated
@@ -43,7 +43,7 @@ Score = Callable[[SavedModel, "Data", Graph], Probabilities]
 
 
 @dataclass(frozen=True, eq=False)
-class SavedEnsemble:
+class SavedEnsemble(Saved):
     """Some members of an automatic run, opened but not yet read.
 
     Attributes:
@@ -131,33 +131,23 @@ class SavedEnsemble:
         """The graph it was trained on, as loaded, and as prepared for its first member."""
         return self._first.graph(mirror)
 
-    def predict(self, mirror: Path | None = None, device: str = "auto") -> tuple[Predictions, Graph]:
-        """Predictions for all nodes of the graph."""
-        data, graph = self.graph(mirror)
-        named = self._first.name(self.probabilities(data, device))
-        classes = self.classes or named.classes
-        return replace(named, threshold=self.threshold, positive=self.positive, classes=classes), graph
+    def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
+        return self._mean(data, lambda model, _, graph: model.uncalibrated(graph, device), "score the nodes", changes)
 
-    def predict_new(
-        self, nodes: Path, edges: Path | None, *, unknown_edges: str = "error"
-    ) -> tuple[Predictions, dict[str, int]]:
-        """Predictions for nodes that were not in the graph, and how many of their edges were left out and why."""
-        if self.tables is None:
-            raise InputError(f"'{self.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")
-        new, ids, left_out = self.tables.new_nodes(nodes, edges, unknown_edges=unknown_edges)
-        found = self.new_probabilities(self.graph()[0], new)
-        classes = self.classes or self.tables.classes
-        return Predictions(self.tables.id_column, ids, classes, found, self.threshold, self.positive), left_out
+    def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
+        return self._mean(
+            data, lambda model, used, graph: model.new_uncalibrated(used, graph, new), "take new nodes", changes
+        )
 
     def probabilities(self, data: Data, device: str = "auto") -> Probabilities:
         """Of all nodes of the graph, given as loaded."""
-        return self._mean(data, lambda model, _, graph: model.uncalibrated(graph, device), "score the nodes")
+        return self.score_all(data, device)
 
     def new_probabilities(self, data: Data, new: Data) -> Probabilities:
         """Of nodes that were not in the graph, which is given as loaded."""
-        return self._mean(data, lambda model, data, graph: model.new_uncalibrated(data, graph, new), "take new nodes")
+        return self.score_new(data, new)
 
-    def _mean(self, data: Data, score: Score, task: str) -> Probabilities:
+    def _mean(self, data: Data, score: Score, task: str, changes: GraphChanges | None) -> Probabilities:
         """Over the members that can; the others are named in a warning, and the weights of the rest scaled to 1.
 
         Each fold has its own mean, which is what the temperature was chosen for.
@@ -166,9 +156,10 @@ class SavedEnsemble:
         errors: dict[str, Exception] = {}
         for name, models in self.members.items():
             try:
-                _, graph = models[0].graph(data=data)
+                used, graph = models[0].graph(data=data)
+                used, graph = changes.apply(used, graph) if changes else (used, graph)
                 heat = self.temperatures[name]
-                found = [self.weights[name] * calibrated(score(model, data, graph), heat) for model in models]
+                found = [self.weights[name] * calibrated(score(model, used, graph), heat) for model in models]
             except (GloGNNError, MemoryError, RuntimeError) as error:
                 if not isinstance(error, GloGNNError) and not ran_out(error):
                     raise
@@ -182,7 +173,7 @@ class SavedEnsemble:
                 f"The member '{name}', with the weight {self.weights[name]:.2f}, cannot {task} and is left out; the "
                 f"others make up for it. {reason}",
                 DataWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         used = sum(weight for name, weight in self.weights.items() if name not in errors)
         folds = [apply(np.ones(1), total[np.newaxis] / used, self.temperature) for total in totals]

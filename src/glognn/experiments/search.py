@@ -1,9 +1,13 @@
 """Search for settings: Optuna studies whose objective is the mean validation score over splits, never a test score.
 
+The default settings are the first trial, then the authors' where there are some, unless a search is told not to keep
+the default: that is the published protocol, in which whatever scores best on validation is taken.
+
 A study lives in a folder: ``study.json`` (what is searched), ``study.journal`` (the trials, unless another Optuna
-storage is named), and locks (:mod:`~glognn.experiments.study_locks`). Trials are taken under one of them, so that
-workers together do exactly as many as asked for; the trial of a worker that died (its lock is free) is marked as failed
-and its settings are tried again.
+storage is named), ``confirmation.json`` (whether the winner beats the default, see
+:mod:`glognn.experiments.confirmation`) and locks (:mod:`~glognn.experiments.study_locks`). Trials are taken under one
+of them, so that workers together do exactly as many as asked for; the trial of a worker that died (its lock is free) is
+marked as failed and its settings are tried again.
 """
 
 from __future__ import annotations
@@ -16,7 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, about
-from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, parse_splits, resolve
+from glognn.experiments.config import (
+    PUBLISHED_PREFIX,
+    RunConfig,
+    graph_beside,
+    has_published,
+    parse_splits,
+    resolve,
+)
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import Space, find_space
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
 
     import optuna
 
+    from glognn.experiments.confirmation import Confirmation
     from glognn.graph.graph import Graph
 
     TakenTrial = tuple[optuna.Trial, RunConfig]
@@ -37,7 +49,8 @@ STUDY, JOURNAL, BEST = "study.json", "study.journal", "best.toml"
 DECLARED = "declared"
 """Where a study's file keeps the fingerprint of its space, which may be declared otherwise in another version."""
 SAMPLERS = ("tpe", "random", "grid")
-PUBLISHED = "published"
+DEFAULT, PUBLISHED = "default", "published"
+"""Trials of settings that are not drawn."""
 
 
 _FORM: Form = {
@@ -74,6 +87,7 @@ class Search:
     given: dict[str, Any]
     sampler: str = "tpe"
     prune: bool = True
+    keep_default: bool = True
 
     def whole_space(self) -> Space:
         return find_space(self.model, self.space).holding(self.given)
@@ -82,6 +96,11 @@ class Search:
         """The configuration of a trial: held and chosen settings over the dataset's defaults."""
         settings = {**self.whole_space().fixed, **chosen}
         [config] = resolve([self.model], None, settings, self.dataset, self.splits)
+        return config
+
+    def default(self) -> RunConfig:
+        """What is trained without a search: the defaults with the settings that were given put in."""
+        [config] = resolve([self.model], None, self.given, self.dataset, self.splits)
         return config
 
     def published(self) -> RunConfig | None:
@@ -94,6 +113,8 @@ class Search:
 
     def config_of(self, trial: optuna.trial.FrozenTrial | optuna.Trial) -> RunConfig:
         """The configuration that a trial was asked to try."""
+        if trial.user_attrs.get("origin") == DEFAULT:
+            return self.default()
         if trial.user_attrs.get("origin") == PUBLISHED and (published := self.published()) is not None:
             return published
         chosen: dict[str, Any] = {}
@@ -106,6 +127,12 @@ class Search:
             chosen[parameter.name] = 0.0 if zero else trial.params[parameter.name]
         return self.config(chosen)
 
+    def first_trials(self) -> dict[str, RunConfig]:
+        """What is tried before anything is drawn, by where it is from."""
+        found = {DEFAULT: self.default()} if self.keep_default else {}
+        published = self.published()
+        return found if published is None else found | {PUBLISHED: published}
+
 
 def open_folder(folder: Path, search: Search) -> None:
     """Start a study's folder, or check that the one there is of the same search."""
@@ -116,13 +143,16 @@ def open_folder(folder: Path, search: Search) -> None:
             parameter.grid()
     search.config({})
     content, declared = vars(search), find_space(search.model, search.space).fingerprint()
+    dataset = graph_beside(search.dataset, folder)
     if (folder / STUDY).is_file():
         known = read_record(folder / STUDY, _FORM)
+        dataset, known["dataset"] = known["dataset"], _dataset(folder, known["dataset"])
         if known.pop(DECLARED, declared) != declared:
             raise InputError(
                 f"'{folder}' holds a study of the space '{search.space}' as an earlier version of the package declared "
                 "it: choose another --out."
             )
+        known.setdefault("keep_default", search.keep_default)  # an earlier version knew nothing of it
         if _decisive(known) == _decisive(content):  # on another device, or with another number of threads, it goes on
             known = content
         for name, value in content.items():
@@ -131,7 +161,13 @@ def open_folder(folder: Path, search: Search) -> None:
                     f"'{folder}' holds a study with {name} {known.get(name)!r}. Got {value!r} instead: "
                     "choose another --out."
                 )
-    write_json(folder / STUDY, content | {DECLARED: declared})
+    write_json(folder / STUDY, content | {"dataset": dataset, DECLARED: declared})
+
+
+def _dataset(folder: Path, written: str) -> str:
+    """What the file of a study calls its dataset; a graph that lies beside it or above it goes where the study goes."""
+    place = folder / written
+    return str(place.resolve()) if place.suffix == ".npz" and place.is_file() else written
 
 
 def _decisive(content: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +181,8 @@ def read_search(folder: Path) -> Search:
         content = read_record(folder / STUDY, _FORM)
     except FileNotFoundError:
         raise InputError(f"'{folder}' holds no study: run glognn tune first.") from None
-    return Search(**{name: content[name] for name in _FORM})
+    content["dataset"] = _dataset(folder, content["dataset"])
+    return Search(**{name: content[name] for name in _FORM}, keep_default=content.get("keep_default") is True)
 
 
 def open_study(folder: Path, search: Search, storage: str | None = None) -> optuna.Study:
@@ -159,11 +196,12 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
 
     folder.mkdir(parents=True, exist_ok=True)
     check_storage(storage)
+    written = read_record(folder / STUDY, _FORM)["dataset"] if (folder / STUDY).is_file() else search.dataset
     pruner = optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=4 * JUDGED_EVERY)
     try:
         study = optuna.create_study(
             storage=storage or JournalStorage(Journal(folder / JOURNAL)),
-            study_name=f"{search.dataset}-{search.model}-{search.space}",
+            study_name=f"{written}-{search.model}-{search.space}",
             direction="maximize",
             load_if_exists=True,
             sampler=_sampler(search),
@@ -289,11 +327,13 @@ def take_trials(
                 locks.forget(holder)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         left = trials - len(finished_trials(study)) - len(running)
-        if not study.get_trials(deepcopy=False) and (published := search.published()) is not None:
-            known = _as_trial(search, published)
-            study.enqueue_trial(known, user_attrs={"origin": PUBLISHED, "in_space": bool(known)})
+        begun = {trial.user_attrs.get("origin") for trial in study.get_trials(deepcopy=False)}
+        for origin, config in search.first_trials().items():
+            if origin not in begun:
+                known = _as_trial(search, config)
+                study.enqueue_trial(known, user_attrs={"origin": origin, "in_space": bool(known)})
         for _ in range(min(left, together)):
-            if search.sampler == "grid":
+            if search.sampler == "grid" and not study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
                 done = len({trial.user_attrs.get("grid") for trial in study.get_trials(deepcopy=False)} - {None})
                 if (point := _grid_point(search, done)) is None:
                     break
@@ -422,15 +462,60 @@ def _train_trials(study: optuna.Study, group: list[TakenTrial], search: Search, 
             study.tell(trial, statistics.fmean(pruning.validation(place)))
 
 
+def default_trial(study: optuna.Study) -> optuna.trial.FrozenTrial | None:
+    """That of the default settings, where it has been tried to the end."""
+    from optuna.trial import TrialState
+
+    done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return next((trial for trial in done if trial.user_attrs.get("origin") == DEFAULT), None)
+
+
 def chosen_settings(search: Search, trial: optuna.trial.FrozenTrial) -> dict[str, Any]:
     """The searched settings of a trial, zeros put in."""
     values = _flat(search.config_of(trial))
     return {parameter.name: values[parameter.name] for parameter in search.whole_space().parameters}
 
 
-def best_settings(study: optuna.Study, search: Search) -> dict[str, Any]:
-    """The settings of the best trial as the tables of a settings file, with how they were found."""
-    trial = best_trial(study)
+ZEROS = "zeros"
+"""The attribute of a study that says where values of 0 lie on scales of logarithms."""
+
+
+def by_own_names(study: optuna.Study, search: Search) -> optuna.Study:
+    """The completed trials with the settings under their own names, in memory, for tables and pictures.
+
+    A search draws a setting that may be 0 in two steps, whether it is, and else which; and the default may lie outside
+    of what is drawn. Here every trial has every setting, see :meth:`Parameter.scale`.
+    """
+    import optuna
+
+    done = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    chosen = [chosen_settings(search, trial) for trial in done]
+    scales = {
+        each.name: each.scale([settings[each.name] for settings in chosen])
+        for each in search.whole_space().parameters
+        if chosen
+    }
+    zeros = {name: zero for name, (_, zero) in scales.items() if zero is not None}
+    named = optuna.create_study(direction="maximize", study_name=study.study_name)
+    named.set_user_attr(ZEROS, zeros)
+    for trial, settings in zip(done, chosen, strict=True):
+        params = {name: zeros[name] if value == 0 and name in zeros else value for name, value in settings.items()}
+        kinds = {name: scale for name, (scale, _) in scales.items()}
+        named.add_trial(
+            optuna.create_trial(
+                value=trial.value, params=params, distributions=kinds, user_attrs={"number": trial.number}
+            )
+        )
+    return named
+
+
+def best_settings(
+    study: optuna.Study, search: Search, confirmation: Confirmation | None = None
+) -> dict[str, dict[str, Any]]:
+    """The settings to use as the tables of a settings file, with how they were found: those of the best trial, or the
+    default where the best does not beat it beyond noise.
+    """
+    trial = used_trial(study, confirmation)
     tables = search.config_of(trial).tables()
     tables["data"] = {name: value for name, value in tables["data"].items() if name != "splits"}
     tables["training"] = {name: value for name, value in tables["training"].items() if name not in INDIFFERENT}
@@ -443,12 +528,23 @@ def best_settings(study: optuna.Study, search: Search) -> dict[str, Any]:
         "sampler": search.sampler,
         "origin": trial.user_attrs.get("origin", "drawn"),
     }
+    if confirmation is not None:
+        tables["tuned"] |= confirmation.facts()
     return tables
 
 
-def write_best(folder: Path, study: optuna.Study, search: Search) -> Path:
+def used_trial(study: optuna.Study, confirmation: Confirmation | None) -> optuna.trial.FrozenTrial:
+    """The best trial, or that of the default settings where the best does not beat it beyond noise."""
+    default = default_trial(study)
+    refuted = confirmation is not None and not confirmation.better
+    return default if refuted and default is not None else best_trial(study)
+
+
+def write_best(folder: Path, study: optuna.Study, search: Search, confirmation: Confirmation | None = None) -> Path:
     """Write :func:`best_settings` as a file that ``glognn train --config`` reads."""
     import tomli_w
 
-    write_text(folder / BEST, tomli_w.dumps(best_settings(study, search)))
+    tables = best_settings(study, search, confirmation)
+    tables["data"]["dataset"] = graph_beside(search.dataset, folder)
+    write_text(folder / BEST, tomli_w.dumps(tables))
     return folder / BEST

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from glognn.models.configs import find_model
 
 if TYPE_CHECKING:
     from optuna import Trial
+    from optuna.distributions import BaseDistribution
 
 WIDE = "wide"
 """The space of every model, ours; others have the names of those who published them."""
@@ -67,6 +68,22 @@ class Parameter:
             raise InputError(f"The grid sampler needs steps, but '{self.name}' is a range: use tpe or random.")
         count = round((self.high - self.low) / self.step)
         return [round(self.low + k * self.step, 10) for k in range(count + 1)]
+
+    def scale(self, values: Sequence[Any]) -> tuple[BaseDistribution, float | None]:
+        """The values to choose from, widened to hold others that were tried; and where 0 lies on a scale of logarithms,
+        a power of ten below the rest.
+        """
+        from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+        if self.choices:
+            return CategoricalDistribution(tuple(dict.fromkeys((*self.choices, *values)))), None
+        if self.whole:
+            return IntDistribution(int(min(self.low, *values)), int(max(self.high, *values))), None
+        low = min([self.low, *(value for value in values if value or not self.log)])
+        high = max(self.high, *values)
+        if self.log and (self.or_zero or 0 in values):
+            return FloatDistribution(low / 10, high, log=True), low / 10
+        return FloatDistribution(low, high, log=self.log), None
 
 
 @dataclass(frozen=True)

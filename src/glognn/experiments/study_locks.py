@@ -11,6 +11,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,7 @@ class PostgresLocks(StudyLocks):
     """
 
     def __init__(self, storage: str, study: str) -> None:
-        import sqlalchemy
-
+        sqlalchemy = import_module("sqlalchemy")
         self.study = study
         self._engine = sqlalchemy.create_engine(storage, poolclass=sqlalchemy.NullPool)
         self._text = sqlalchemy.text
@@ -137,8 +137,7 @@ def check_storage(storage: str | None) -> None:
     """Refuse a database that cannot be reached, in one line."""
     if not storage or not storage.startswith(POSTGRES):
         return
-    import sqlalchemy
-
+    sqlalchemy = import_module("sqlalchemy")
     try:
         engine = sqlalchemy.create_engine(storage, poolclass=sqlalchemy.NullPool)
         engine.connect().close()
@@ -150,6 +149,5 @@ def check_storage(storage: str | None) -> None:
 
 
 def _without_password(storage: str) -> str:
-    import sqlalchemy
-
-    return sqlalchemy.make_url(storage).render_as_string(hide_password=True)
+    sqlalchemy = import_module("sqlalchemy")
+    return str(sqlalchemy.make_url(storage).render_as_string(hide_password=True))

@@ -16,8 +16,10 @@ from glognn.experiments.config import RunConfig, parse_splits, resolve
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import split_names
 from glognn.experiments.progress import Progress, Work
-from glognn.experiments.tune import own_settings
-from glognn.experiments.tune import tune as search
+from glognn.experiments.search import Search
+from glognn.experiments.spaces import WIDE
+from glognn.experiments.tune import make_graph, own_settings, run_studies
+from glognn.experiments.workers import worker_count
 
 if TYPE_CHECKING:
     from glognn.data.table_graph import TableOptions
@@ -43,6 +45,8 @@ def train_models(
     out: str | Path | None = None,
     resume: str | Path | None = None,
     tune: int | None = None,
+    workers: int | None = None,
+    refit: bool = False,
     tables: TableOptions | None = None,
     data_mirror: str | Path | None = None,
     progress: Progress | None = None,
@@ -57,7 +61,11 @@ def train_models(
         config: Settings file, ``published:NAME`` or ``tuned:NAME``.
         out: Run folder; by default ``runs/<time>-<dataset>``.
         resume: Go on with the run in this folder; takes no other settings.
-        tune: First search settings in this many trials, see :func:`~glognn.tune`.
+        tune: First search settings in this many trials, see :func:`~glognn.tune`; of several splits for each by
+            itself, on its own validation nodes, so that no test node of one has a say in the choice for another.
+        workers: Processes that search; by default one for each core, with ``device="cuda"`` 1.
+        refit: Then train on all labels, for as many epochs as validation chose, see
+            :mod:`glognn.experiments.refit`; that is what predicts. With ``resume``, also of a finished run.
         tables: Your own tables instead of a dataset.
         data_mirror: Folder of published files.
         progress: Is told how the work goes on.
@@ -66,10 +74,13 @@ def train_models(
     progress, names = progress or Progress(), split_names(model)
     if resume is not None:
         chosen = {"dataset": dataset, "model": names, "splits": splits, "config": config, "out": out, "tune": tune}
+        chosen["workers"] = workers
         given = {**chosen, **(vars(tables) if tables else {}), **settings}
         for name in (name for name, value in given.items() if value):
             raise InputError(f"--resume takes its settings from the run folder. Leave out --{name.replace('_', '-')}.")
-        return _resume(Path(resume), data_mirror, progress)
+        return _resume(Path(resume), refit, data_mirror, progress)
+    if workers and not tune:
+        raise InputError("--workers is for searches: give --tune TRIALS, or leave it out.")
     if tune and config is not None:
         raise InputError("--tune searches for the settings that --config gives. Leave out one of them.")
     if tables and dataset is not None:
@@ -84,54 +95,68 @@ def train_models(
         if tables is not None:
             configs = resolve(names, source, settings, make_graph(tables, folder, progress), splits)
         if tune:
-            configs = [_search(folder / "tune", each, settings, tune, data_mirror, progress) for each in configs]
-        return _start(folder, configs, data_mirror, progress)
-
-
-def make_graph(options: TableOptions, folder: Path, progress: Progress) -> str:
-    """Read tables and write the graph made of them into a run folder; its path."""
-    from glognn.data.table_graph import KeptTables, graph_from_tables
-
-    tables, data = graph_from_tables(options)
-    if (folder / "tune").is_dir() and KeptTables.load(folder).read != tables.read:
-        raise InputError(f"'{folder}' holds a search on other tables or columns: choose another --out.")
-    path = tables.save(folder, data)
-    progress.on_tables(tables, options)
-    return str(path.resolve())
+            configs = _search(folder / "tune", configs, settings, tune, workers, data_mirror, progress)
+        return _start(folder, configs, refit, data_mirror, progress)
 
 
 def _search(
-    folder: Path, config: RunConfig, given: dict[str, Any], trials: int, mirror: str | Path | None, progress: Progress
-) -> RunConfig:
-    """Search settings of a configuration's model in a folder of its own; the configuration with the best found."""
-    name, held = config.model.name, own_settings(config, given)
-    [found] = search(
-        config.dataset, name, trials=trials, splits=config.splits, together=1, out=folder / name, data_mirror=mirror,
-        progress=progress, **held,
-    )  # fmt: skip
-    [best] = resolve([name], str(found.path), held, config.dataset, config.splits)
-    return best
+    folder: Path,
+    configs: list[RunConfig],
+    given: dict[str, Any],
+    trials: int,
+    workers: int | None,
+    mirror: str | Path | None,
+    progress: Progress,
+) -> list[RunConfig]:
+    """Search settings of each model and split in a folder of its own; configurations with what is to be used.
+
+    A model has one of them for each of several splits.
+    """
+    graphs, wanted = Graphs(mirror), dict[Path, tuple[RunConfig, str]]()
+    for config in configs:
+        splits = parse_splits(config.splits, graphs.of(config).graph.num_splits)
+        for split in splits:
+            single = len(splits) == 1
+            place = folder / config.model.name / ("" if single else f"split-{split}")
+            wanted[place] = config, config.splits if single else str(split)
+    usual: dict[str, Any] = {"device": "cpu", "threads": 1}
+    studies = {
+        place: Search(config.model.name, config.dataset, WIDE, splits, usual | own_settings(config, given))
+        for place, (config, splits) in wanted.items()
+    }
+    device = str(given.get("device", usual["device"]))
+    found = run_studies(studies, trials, workers=worker_count(workers, device), mirror=mirror, progress=progress)
+    paths = {each.folder: each.path for each in found}
+    for place in wanted.keys() - paths.keys():
+        raise InputError(f"The search in '{place}' has no completed trial: give --tune more trials.")
+    return [
+        resolve([config.model.name], str(paths[place]), own_settings(config, given), config.dataset, splits)[0]
+        for place, (config, splits) in wanted.items()
+    ]
 
 
-def _start(folder: Path, configs: list[RunConfig], mirror: str | Path | None, progress: Progress) -> TrainedModels:
+def _start(
+    folder: Path, configs: list[RunConfig], refit: bool, mirror: str | Path | None, progress: Progress
+) -> TrainedModels:
     from glognn.experiments.folder import start_runs
 
     graphs = _load(configs, mirror)
     runs = start_runs(folder, configs)
-    return _run(folder, runs, graphs, progress, advises=(folder / TABLES).is_file())
+    return _run(folder, runs, graphs, progress, refit=refit, advises=(folder / TABLES).is_file())
 
 
-def _resume(folder: Path, mirror: str | Path | None, progress: Progress) -> TrainedModels:
+def _resume(folder: Path, refit: bool, mirror: str | Path | None, progress: Progress) -> TrainedModels:
     from glognn.experiments.folder import find_runs, held
 
     find_runs(folder)
     with held(folder):
         runs = find_runs(folder)
-        return _run(folder, runs, _load([config for _, config in runs], mirror), progress)
+        return _run(folder, runs, _load([config for _, config in runs], mirror), progress, refit=refit)
 
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
     """The graph of each run, once it is sure that all of them can be trained."""
+    from glognn.training.evaluation import class_weights
     from glognn.training.positive import scoring
     from glognn.training.preflight import check_memory
 
@@ -144,6 +169,7 @@ def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGra
                 graph.check_trainable(split)
         with about(f"'{each.dataset}'"):
             scoring(graph, each.training)
+            class_weights(graph.y[graph.y >= 0], graph, each.training)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 
@@ -154,10 +180,15 @@ def _run(
     graphs: list[LoadedGraph],
     progress: Progress,
     *,
+    refit: bool,
     advises: bool = False,
 ) -> TrainedModels:
     from glognn.experiments.appraisal import Appraiser
-    from glognn.experiments.run import run_splits
+    from glognn.experiments.folder import by_model
+    from glognn.experiments.refit import ask_for_refit, is_asked_for
+    from glognn.experiments.refit import refit as train_on_all
+    from glognn.experiments.run import run_splits, summarize_apart
+    from glognn.experiments.saved import choose_run
 
     configs, graph = [config for _, config in runs], graphs[0].graph
     progress.on_graph(graphs[0])
@@ -167,11 +198,21 @@ def _run(
         advice = advise(facts, configs, graph.num_splits, tuned=(folder / "tune").is_dir()) if advises else []
         progress.on_description(describe(facts), advice)
         appraiser = Appraiser(graph)
-    pairs = list(zip(runs, graphs, strict=True))
-    total = sum(len(parse_splits(config.splits, loaded.graph.num_splits)) for (_, config), loaded in pairs)
+    loaded = dict(zip([child for child, _ in runs], graphs, strict=True))
+    total = sum(len(parse_splits(config.splits, loaded[child].graph.num_splits)) for child, config in runs)
     progress.on_begin(Work("splits", total, 0, 1, folder))
-    reports = [
-        run_splits(child, config, loaded, [progress], progress.on_split_end, appraiser)
-        for (child, config), loaded in pairs
-    ]
-    return TrainedModels(folder, [child for child, _ in runs], reports)
+    places, reports = by_model(runs), []
+    for place in places:
+        if refit:
+            ask_for_refit(place)
+    for place, group in places.items():
+        found = [
+            (config, run_splits(child, config, loaded[child], [progress], progress.on_split_end, appraiser))
+            for child, config in group
+        ]
+        reports.append(found[0][1] if len(found) == 1 else summarize_apart(place, found))
+    for place in filter(is_asked_for, places):
+        chosen = choose_run(place)
+        used = {split: loaded[child if child in loaded else place] for split, (child, _) in chosen.places.items()}
+        progress.on_refit(place, train_on_all(chosen, used))
+    return TrainedModels(folder, list(places), reports)

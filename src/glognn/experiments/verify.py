@@ -12,11 +12,11 @@ from typing import Any
 from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.errors import InputError
 from glognn.experiments.config import read_config
-from glognn.experiments.integrity import MISSING, Files, difference, read_manifest
-from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MODEL, REPORT
+from glognn.experiments.integrity import MISSING, Files, difference, read_manifest, unseal
+from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MODEL, REFIT_RECORD, REPORT
 from glognn.experiments.reports import check_settings, read_classifier, read_report
 from glognn.experiments.search import JOURNAL, STUDY
-from glognn.records import misfit, read_toml
+from glognn.records import misfit, read_record, read_toml
 
 OK, CHANGED, MISSED, DAMAGED = "ok", "changed", "missing", "damaged"
 NOT_RECORDED, UNFINISHED = "not recorded", "unfinished"
@@ -67,6 +67,8 @@ def verify(folder: str | Path) -> list[FileState]:
 def _states(folder: Path, names: set[str], compared: Compared) -> Iterator[FileState]:
     if CLASSIFIER in names:
         yield from _classifier(folder, compared)
+    if REFIT_RECORD in names:
+        yield from _refit(folder, compared)
     if STUDY in names:
         yield from _study(folder)
     if names & {DONE, CONFIG, AUTO}:
@@ -102,6 +104,19 @@ def _classifier(folder: Path, compared: Compared) -> Iterator[FileState]:
         yield from _compare(folder, files, compared)
     else:
         yield from _unrecorded(folder, CLASSIFIER, *record["files"].values())
+
+
+def _refit(folder: Path, compared: Compared) -> Iterator[FileState]:
+    """Of what was trained on all labels."""
+    path = folder / REFIT_RECORD
+    try:
+        record = read_record(path, {"models": list})
+        files = unseal(path, record)
+    except InputError as error:
+        yield FileState(path, DAMAGED, str(error))
+        return
+    yield FileState(path, OK if record["models"] else UNFINISHED)
+    yield from _compare(folder, files, compared)
 
 
 def _study(folder: Path) -> Iterator[FileState]:

@@ -9,6 +9,8 @@ from typing import Any
 
 
 class _Explain(ModuleType):
+    __module__ = "glognn.explain.explainer"
+
     def __call__(self, *given: Any, **named: Any) -> Any:
         from glognn.explain.explainer import explain
 

@@ -2,63 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from glognn.data.statistics import Statistics
-from glognn.report.text import visible
-from glognn.storage import write_atomically
+from glognn.report.figures import new_figure, plain, save_picture, shortened
 
-_NUMBERED_UP_TO = 10
-"""Classes up to which the matrix carries numbers."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NUMBERED_UP_TO, _NAMED_UP_TO = 10, 40
+"""Classes up to which the matrix carries numbers, and up to which each has its name beside it."""
+_LONGEST_CLASS = 18
 
 
-def plot_dataset(name: str, found: Statistics, path: Path) -> Path:
-    """Degree distribution and class-to-class edge matrix into a PNG or SVG file, by its suffix."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def plot_dataset(name: str, found: Statistics, path: Path, class_names: Sequence[Any] | None = None) -> Path:
+    """Degree distribution and class-to-class edge matrix into a PNG, SVG or PDF file, by its suffix.
 
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    FigureCanvasAgg(figure)
-    degree_axes, class_axes = figure.subplots(1, 2, width_ratios=(1.25, 1))
-    degrees, counts = np.unique(found.degrees[found.degrees > 0], return_counts=True)
-    degree_axes.loglog(degrees, counts, "o", markersize=3.5, color="#0072B2", alpha=0.7, markeredgewidth=0)
-    summary = found.degree_summary()
-    degree_axes.axvline(max(summary["mean"], 1), color="#D55E00", linestyle="--", linewidth=1)
-    degree_axes.annotate(
-        f"mean {summary['mean']:.1f}",
-        (max(summary["mean"], 1), 0.97),
-        xycoords=("data", "axes fraction"),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="top",
-        color="#D55E00",
+    Args:
+        name: Of the dataset.
+        found: What was measured of it.
+        path: The picture.
+        class_names: Of classes 0, 1, ...; their numbers where it has none.
+    """
+    figure = new_figure(*((9.6, 4.4) if found.classes <= _NUMBERED_UP_TO else (11.4, 6.0)))
+    degree_axes, class_axes = figure.subplots(1, 2, width_ratios=(1.1, 1))
+    isolated = f", {found.isolated:,} of them isolated and not shown" if found.isolated else ""
+    figure.suptitle(
+        f"{shortened(name, 60)}: {found.nodes:,} nodes{isolated}, {found.edges_undirected:,} undirected edges",
+        fontsize=10,
+        parse_math=False,
     )
-    title = f"{visible(name)}: {found.nodes:,} nodes, {found.edges_undirected:,} undirected edges"
-    if found.isolated:
-        title += f"\n{found.isolated:,} isolated nodes are not shown"
-    degree_axes.set_title(title, fontsize=10, parse_math=False)
-    degree_axes.set(xlabel="degree (linked nodes)", ylabel="number of nodes")
-    degree_axes.grid(alpha=0.3)
-    degree_axes.spines[["top", "right"]].set_visible(False)
+    _plot_degrees(degree_axes, found)
+    image = _plot_classes(class_axes, found, range(found.classes) if class_names is None else class_names)
+    figure.colorbar(image, ax=class_axes, label="% of the class's edges", shrink=0.9)
+    return save_picture(figure, path)
+
+
+def _plot_degrees(axes: Axes, found: Statistics) -> None:
+    degrees, counts = np.unique(found.degrees[found.degrees > 0], return_counts=True)
+    axes.loglog(degrees, counts, "o", markersize=3.5, color="#0072B2", alpha=0.7, markeredgewidth=0)
+    mean = found.degree_summary()["mean"]
+    axes.axvline(max(mean, 1), color="#D55E00", linestyle="--", linewidth=1, zorder=0)
+    axes.set_title(f"dashed: mean degree {mean:.1f}", fontsize=10, color="#D55E00")
+    axes.set(xlabel="degree (linked nodes)", ylabel="number of nodes")
+    plain(axes)
+
+
+def _plot_classes(axes: Axes, found: Statistics, class_names: Sequence[Any]) -> Any:
+    """Shares of each class's edges by class of the neighbour, and what to make a colour bar of."""
     shares = 100 * found.class_edges
-    image = class_axes.imshow(shares, cmap="cividis", vmin=0, vmax=max(100 * found.class_edges.max(initial=0.01), 1))
-    ticks = np.arange(found.classes)
-    class_axes.set_xticks(ticks)
-    class_axes.set_yticks(ticks)
-    class_axes.tick_params(labelsize=10 if found.classes <= _NUMBERED_UP_TO else 7)
+    image = axes.imshow(shares, cmap="cividis", vmin=0, vmax=max(shares.max(initial=1), 1), aspect="auto")
+    if found.classes <= _NAMED_UP_TO:
+        names = [shortened(each, _LONGEST_CLASS) for each in class_names]
+        slanted = max(map(len, names), default=0) > 3
+        size = 10 if found.classes <= _NUMBERED_UP_TO else 7
+        axes.set_xticks(range(len(names)), names, fontsize=size, rotation=45 if slanted else 0,
+                        ha="right" if slanted else "center", rotation_mode="anchor" if slanted else "default",
+                        parse_math=False)  # fmt: skip
+        axes.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
     if found.classes <= _NUMBERED_UP_TO:
         middle = shares.max(initial=1) / 2
         for (row, column), share in np.ndenumerate(shares):
             colour = "black" if share > middle else "white"
-            class_axes.text(column, row, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=9)
+            axes.text(column, row, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=9)
     edge = found.homophily.edge
-    class_axes.set_title(
-        f"edge homophily {edge:.2f} (without self-loops)" if not np.isnan(edge) else "no labelled edges", fontsize=10
-    )
-    class_axes.set(xlabel="class of the neighbour", ylabel="class of the node")
-    figure.colorbar(image, ax=class_axes, label="% of the class's edges")
-    kind = path.suffix.removeprefix(".") or "png"
-    write_atomically(path, lambda temporary: figure.savefig(temporary, format=kind, dpi=150))
-    return path
+    words = f"edge homophily {edge:.2f} (without self-loops)" if not np.isnan(edge) else "no labelled edges"
+    axes.set_title(words, fontsize=10)
+    axes.set(xlabel="class of the neighbour", ylabel="class of the node")
+    return image

@@ -7,29 +7,37 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
 
-from glognn.report.figures import COLOURS, new_figure
-from glognn.report.text import class_score, visible
+from glognn.report.figures import COLOURS, line_look, new_figure
+from glognn.report.text import class_score, score_text, visible
 from glognn.storage import write_atomically
+from glognn.training.config import OF_ONE_CLASS
 
 _NUMBERED_UP_TO, _NAMED_UP_TO = 12, 40
 
 
 def score_table(found: dict[str, Any]) -> Table:
-    """Metrics, those of one class with its name, beside those of the baselines; calibration error; all in percent."""
+    """Metrics, those of one class with its name, beside those of the baselines; calibration error, also before it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric")
     baselines = found.get("baselines", {})
-    for heading in ("%", *(f"{name}, %" for name in baselines)):
+    for heading in ("score", *baselines):
         table.add_column(heading, justify="right")
     for name, score in found["scores"].items():
+        if found["positive_class"] is None and name in OF_ONE_CLASS:
+            continue
         every = [score, *(scores.get(name) for scores in baselines.values())]
-        shown = ["undefined" if each is None else f"{100 * each:.2f}" for each in every]
-        table.add_row(escape(class_score(name, found["positive_class"])), *shown)
-    table.add_row("expected calibration error", f"{100 * found['calibration']['expected_calibration_error']:.2f}")
+        shown = (score_text(name, each) for each in every)
+        table.add_row(class_score(name, found["positive_class"], found["top_k"]), *shown)
+    table.add_row("expected calibration error", _error(found["calibration"]))
+    if found["uncalibrated"] is not None:
+        table.add_row("  before calibration", _error(found["uncalibrated"]))
     return table
+
+
+def _error(calibration: dict[str, Any]) -> str:
+    return f"{100 * calibration['expected_calibration_error']:.2f} %"
 
 
 def class_table(found: dict[str, Any]) -> Table:
@@ -52,45 +60,129 @@ def class_table(found: dict[str, Any]) -> Table:
 
 def plot_confusion(found: dict[str, Any], path: Path) -> Path:
     """Shares of each class's nodes by predicted class."""
-    names, confusion = [visible(str(name)) for name in found["classes"]], np.array(found["confusion"])
+    names, confusion = [_short(name) for name in found["classes"]], np.array(found["confusion"])
     shares = 100 * confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     size = 2.6 + 0.35 * min(len(names), _NUMBERED_UP_TO)
     figure = new_figure(size + 1.2, size)
     axes = figure.subplots()
     image = axes.imshow(shares, cmap="cividis", vmin=0, vmax=100)
     if len(names) <= _NAMED_UP_TO:
-        short = [name if len(name) <= 16 else f"{name[:15]}…" for name in names]
-        rotation = 45 if max(map(len, short)) > 3 else 0
-        axes.set_xticks(range(len(names)), short, rotation=rotation, ha="center", parse_math=False)
-        axes.set_yticks(range(len(names)), short, parse_math=False)
+        rotation = 45 if max(map(len, names)) > 3 and len(names) > 2 else 0
+        axes.set_xticks(range(len(names)), names, rotation=rotation, ha="center", parse_math=False)
+        axes.set_yticks(range(len(names)), names, parse_math=False)
     if len(names) <= _NUMBERED_UP_TO:
         for (row, column), count in np.ndenumerate(confusion):
             colour = "black" if shares[row, column] > 50 else "white"
             axes.text(column, row, f"{count:,}", ha="center", va="center", color=colour, fontsize=9)
-    axes.set(xlabel="predicted class", ylabel="true class", title=f"{found['nodes']:,} nodes")
+    label = visible(found.get("label") or "class")
+    axes.set_xlabel(f"predicted {label}", parse_math=False)
+    axes.set_ylabel(f"true {label}", parse_math=False)
+    axes.set_title(f"{found['nodes']:,} nodes")
     figure.colorbar(image, ax=axes, label="% of the class's nodes")
     write_atomically(path, partial(figure.savefig, format="png", dpi=150))
     return path
 
 
 def plot_reliability(found: dict[str, Any], path: Path) -> Path:
-    """Share of right predictions against their probability, and how many there are of each."""
-    calibration = found["calibration"]
-    bins = calibration["bins"]
-    figure = new_figure(4.6, 4.6)
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    """What came true against what was said, before and after calibration, and how many nodes there are of each.
+
+    Of two classes it is the probability of the positive one, of more that of the predicted class.
+    """
+    after, before = found["calibration"], found["uncalibrated"]
+    class_name = found["positive_class"] if len(found["classes"]) == 2 else None
+    figure = new_figure(5.2, 5.4)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.3))
     upper.plot([0, 1], [0, 1], color="black", linewidth=1, linestyle="--", label="perfect")
-    places = [each["confidence"] for each in bins]
-    upper.plot(places, [each["accuracy"] for each in bins], "o-", color=COLOURS[0], label="this model")
-    error = 100 * calibration["expected_calibration_error"]
-    upper.set(ylabel="share of right predictions", ylim=(0, 1), title=f"expected calibration error {error:.1f} %")
-    upper.legend(frameon=False, loc="upper left")
-    width = 0.9 * (bins[0]["high"] - bins[0]["low"])
-    lower.bar([(each["low"] + each["high"]) / 2 for each in bins], [each["count"] for each in bins], width,
-              color=COLOURS[1])  # fmt: skip
-    lower.set(xlabel="probability of the predicted class", ylabel="nodes", xlim=(0, 1))
+    lines = [(after, "this model" if before is None else "calibrated", COLOURS[0], "o-")]
+    if before is not None:
+        lines.append((before, "before calibration", COLOURS[1], "s--"))
+    for each, label, colour, style in lines:
+        bins = each["bins"]
+        places, shares = [one["confidence"] for one in bins], [one["accuracy"] for one in bins]
+        upper.plot(places, shares, style, color=colour, label=f"{label}: error {_error(each)}")
+    said = "the predicted class" if class_name is None else _short(class_name)
+    true = "share that is right" if class_name is None else f"share that is {_short(class_name)}"
+    upper.set_ylabel(true, parse_math=False)
+    upper.set(ylim=(0, 1))
+    upper.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9)
+    bins = after["bins"]
+    width = bins[0]["high"] - bins[0]["low"]
+    bars = lower.bar(
+        [(each["low"] + each["high"]) / 2 for each in bins], [each["count"] for each in bins], 0.9 * width,
+        color=COLOURS[0], alpha=0.6,
+    )  # fmt: skip
+    lower.bar_label(bars, [f"{each['count']:,}" for each in bins], fontsize=7, padding=1)
+    lower.margins(y=0.2)
+    lower.set(ylabel="nodes", xlim=(0, 1))
+    lower.set_xlabel(f"probability of {said}", parse_math=False)
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     write_atomically(path, partial(figure.savefig, format="png", dpi=150))
     return path
+
+
+def plot_rankings(found: dict[str, Any], path: Path) -> Path | None:
+    """Precision against recall, and recall against false positives, of the positive class or of each of a few.
+
+    Dotted is what chance has, a dot what was predicted. Nothing where the truth is of one class.
+    """
+    if not found["curves"]:
+        return None
+    several = len(found["curves"]) > 1
+    figure = new_figure(9.4, 4.4 + 0.1 * len(found["curves"]))
+    precision_axes, roc_axes = figure.subplots(1, 2)
+    chosen, confusion = found["positive_class"], np.array(found["confusion"])
+    for number, curve in enumerate(found["curves"]):
+        recall, false = np.array(curve["recall"]), np.array(curve["false_positive_rate"])
+        precision, look = np.array(curve["precision"]), line_look(number) | {"linewidth": 1.4}
+        name = _short(curve["class"]).replace("$", r"\$")
+        labels = (name, name) if several else ("average precision", "area")
+        steps = float(np.sum(np.diff(recall, prepend=0) * precision))
+        area = float(np.trapezoid(np.append(0, recall), np.append(0, false)))
+        precision_axes.step(
+            np.append(0, recall), np.append(precision[0], precision), where="pre",
+            label=f"{labels[0]} {_of(found, 'average_precision', steps)}", **look,
+        )  # fmt: skip
+        roc_axes.plot(
+            np.append(0, false), np.append(0, recall), label=f"{labels[1]} {_of(found, 'roc_auc', area)}", **look
+        )
+        place = [str(name) for name in found["classes"]].index(curve["class"])
+        nodes, predicted = confusion[place].sum(), confusion[:, place].sum()
+        right, share = confusion[place, place], nodes / confusion.sum()
+        others = confusion.sum() - nodes
+        chance = None if several else f"chance {100 * share:.1f} %"
+        precision_axes.axhline(share, color=look["color"], linewidth=0.8, linestyle=":", label=chance)
+        dot = {"color": look["color"], "markeredgecolor": "black", "markersize": 6}
+        shown = "as predicted" if number == 0 else None
+        if predicted:
+            precision_axes.plot(right / nodes, right / predicted, "o", label=shown, **dot)
+        roc_axes.plot((predicted - right) / others, right / nodes, "o", label=shown, **dot)
+    roc_axes.plot([0, 1], [0, 1], color="black", linewidth=0.8, linestyle=":", label="chance")
+    of = "of each class" if chosen is None else f"of {_short(chosen)}"
+    precision_axes.set_xlabel(f"recall {of}", parse_math=False)
+    precision_axes.set_ylabel(f"precision {of}", parse_math=False)
+    roc_axes.set_xlabel("share of the others taken for it" if chosen is None else
+                        f"share of the others taken for {_short(chosen)}", parse_math=False)  # fmt: skip
+    roc_axes.set_ylabel(f"recall {of}", parse_math=False)
+    for axes, title in ((precision_axes, "average precision"), (roc_axes, "area")):
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(
+            frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=2,
+            title=title if several else None, title_fontsize=8, alignment="left",
+        )  # fmt: skip
+    write_atomically(path, partial(figure.savefig, format="png", dpi=150))
+    return path
+
+
+def _of(found: dict[str, Any], metric: str, area: float) -> str:
+    """The metric of the one class that is drawn, or of each the area below its curve."""
+    score = found["scores"][metric] if found["positive_class"] is not None else area
+    return f"{100 * (area if score is None else score):.1f} %"
+
+
+def _short(name: object) -> str:
+    text = visible(str(name))
+    return text if len(text) <= 16 else f"{text[:15]}…"

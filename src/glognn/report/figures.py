@@ -1,8 +1,9 @@
-"""The figures of the paper's studies: readable in grey and at column width, as PNG and SVG."""
+"""What all pictures share, and the figures of the paper's studies: readable in grey and at column width."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,23 +11,77 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glognn.experiments.comparison import Comparison
-from glognn.report.curves import Curve, line_look, metric_of
+from glognn.report.text import visible
 from glognn.storage import write_atomically
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 HATCHES = ("", "//", "..", "xx")
-LEGEND_ENTRY = 1.6  # inches
+LINE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))
+_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC",
+          "Hiragino Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Arial Unicode MS",
+          "Unifont")  # fmt: skip
+"""Tried, where they are installed, for letters that matplotlib's own font lacks."""
+
+
+def save_picture(figure: Figure, path: Path) -> Path:
+    """Write a picture in the format of its suffix; names may be in any script that an installed font has."""
+    from matplotlib import font_manager, rc_context, rcParams
+
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    families = [*rcParams["font.sans-serif"], *(name for name in _FONTS if name in installed)]
+    with rc_context({"font.sans-serif": families}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        write_atomically(path, partial(figure.savefig, format=path.suffix[1:] or "png", dpi=150))
+    return path
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:
     """``stem.png`` and ``stem.svg``."""
-    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]
-    for path in paths:
-        write_atomically(path, partial(figure.savefig, format=path.suffix[1:], dpi=150))
-    return paths
+    return [save_picture(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in ("png", "svg")]
+
+
+def shortened(name: Any, most: int) -> str:
+    """A name of a user on a picture: nothing in it is a command, and what is too long ends in dots."""
+    text = " ".join(visible(str(name)).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def limits(values: Iterable[float], *, robust: bool = True) -> tuple[float, float]:
+    """Limits of an axis, with some room; unless not ``robust``, values far away from the others do not stretch it.
+
+    Far is beyond Tukey's outer fences: further from the middle half of the values than three times its width. Where
+    that half is one value, the middle nine tenths count instead.
+    """
+    found = np.asarray(list(values), dtype=float)
+    found = found[np.isfinite(found)]
+    if not found.size:
+        return 0.0, 1.0
+    for inner in (0.25, 0.05) if robust else ():
+        first, last = np.quantile(found, (inner, 1 - inner))
+        if last > first:
+            found = found[np.abs(found - (first + last) / 2) <= 3.5 * (last - first)]
+            break
+    low, high = found.min(), found.max()
+    margin = 0.05 * (high - low) or max(0.05 * abs(high), 1e-3)
+    return float(low - margin), float(high + margin)
+
+
+def line_look(number: int) -> dict[str, Any]:
+    """Colour and style of a line, as matplotlib takes them: no two alike among the first 35."""
+    turn, place = divmod(number, len(LINE_COLOURS))
+    return {"color": LINE_COLOURS[place], "linestyle": LINE_STYLES[(place + turn) % len(LINE_STYLES)]}
+
+
+def plain(axes: Axes) -> None:
+    """A faint grid behind the data, and no frame above and at the right."""
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -64,59 +119,6 @@ def plot_bars(comparison: Comparison, families: Sequence[Sequence[str]], stem: P
         axes.set_ylabel("test score (%)")
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, ncols=len(models), fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return save_figure(figure, stem)
-
-
-def plot_efficiency(panels: Mapping[str, Mapping[str, Sequence[Curve]]], stem: Path) -> list[Path]:
-    """Best validation score so far against training time: the median over repeats, and a band from least to most.
-
-    ``panels`` holds, by dataset and model, a curve for each repeat.
-    """
-    columns = min(3, len(panels))
-    rows = -(-len(panels) // columns)
-    width = max(3.2 * columns, 6.4)
-    figure = new_figure(width, 2.6 * rows + 0.5)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    names = list(dict.fromkeys(model for models in panels.values() for model in models))
-    for place, axes in enumerate(grid.flat):
-        if place >= len(panels):
-            axes.set_visible(False)
-            continue
-        name, models = list(panels.items())[place]
-        metric = metric_of(next(iter(models.values()))[0])
-        for model, curves in models.items():
-            first = max(curve["seconds"][0] for curve in curves)
-            times = np.geomspace(first, min(curve["seconds"][-1] for curve in curves), 200)
-            best = [np.maximum.accumulate(np.asarray(curve[f"val_{metric}"]) * 100) for curve in curves]
-            values = np.stack(
-                [
-                    score[np.searchsorted(curve["seconds"], times, side="right") - 1]
-                    for score, curve in zip(best, curves, strict=True)
-                ]
-            )
-            look = line_look(names.index(model))
-            thick = 2.4 if model.startswith("glognn") else 1.3
-            axes.plot(times, np.median(values, axis=0), linewidth=thick, label=model, **look)
-            band = values.min(axis=0), values.max(axis=0)
-            axes.fill_between(times, *band, color=look["color"], alpha=0.18, linewidth=0)
-        axes.set_xscale("log")
-        axes.set_title(name, fontsize=10)
-        axes.set_xlabel("training time (s)")
-        axes.set_ylabel(f"validation {metric.replace('_', ' ')} (%)")
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    handles = {
-        label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        [handles[name] for name in names],
-        names,
-        frameon=False,
-        fontsize=9,
-        ncols=min(len(names), int(width / LEGEND_ENTRY)),
-        loc="outside upper center",
-        handlelength=3.5,
-    )
     return save_figure(figure, stem)
 
 

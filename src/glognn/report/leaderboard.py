@@ -5,20 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from rich.table import Table
 
 from glognn.errors import InputError
 from glognn.experiments.leaderboard import BASELINE, FINISHED, OF_ALL, Standing
-from glognn.report.figures import COLOURS, new_figure
-from glognn.report.text import visible
-from glognn.storage import write_atomically
+from glognn.report.models import Baseline, Row, Scores, plot_models
 
 BEST, STAR = "best single", "*"
 _PICTURES = (".png", ".svg")
-_ROW_HEIGHT = 0.32  # inches
 
 
 def leaderboard_table(rows: Sequence[Standing]) -> Table:
@@ -31,7 +27,7 @@ def leaderboard_table(rows: Sequence[Standing]) -> Table:
     for heading in ("validation, %", *["test, %"] * tested, "weight", "fit, s", "predict, s", "MiB"):
         table.add_column(heading, justify="right", no_wrap=True)
     if unfinished:
-        table.add_column("", overflow="fold")
+        table.add_column("", overflow="fold", min_width=18)
     for row in rows:
         table.add_row(
             f"{row.name} {STAR}" if row.best_single else row.name,
@@ -72,46 +68,34 @@ def as_csv(rows: Sequence[Standing]) -> str:
 
 
 def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
-    """Validation scores, named ``score``, as bars with their spread, test scores as points, weights beside them."""
+    """Validation and test scores with their spread, weights beside them, baselines as lines.
+
+    Args:
+        rows: Of the ensemble, of members and of baselines.
+        score: What it is called.
+        path: The picture.
+    """
     if path.suffix not in _PICTURES:
         raise InputError(f"A picture must be a file {' or '.join(_PICTURES)}. Got '{path}' instead.")
-    shown = [row for row in rows if row.val is not None]
-    figure = new_figure(7.2, 1.3 + _ROW_HEIGHT * len(shown))
-    axes = figure.subplots()
-    values = [100 * (row.val or 0.0) for row in shown]
-    spreads = [100 * (row.val_spread or 0.0) for row in shown]
-    tests = [(100 * row.test, place) for place, row in enumerate(shown) if row.test is not None]
-    axes.barh(
-        range(len(shown)),
-        values,
-        0.66,
-        xerr=spreads,
-        error_kw={"elinewidth": 0.9, "capsize": 2},
-        color=[COLOURS[0] if row.name == OF_ALL else COLOURS[1] if row.weight > 0 else "#D0D0D0" for row in shown],
-        edgecolor="black",
-        linewidth=0.5,
-    )
-    if tests:
-        axes.plot(*zip(*tests, strict=True), "D", color="white", markeredgecolor="black", markersize=5, label="test")
-        axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0))
-    low = min([value - spread for value, spread in zip(values, spreads, strict=True)] + [score for score, _ in tests])
-    high = max([value + spread for value, spread in zip(values, spreads, strict=True)] + [score for score, _ in tests])
-    room = max(high - low, 1.0)
-    axes.set_xlim(max(0.0, low - 0.25 * room), min(100.0, high) + 0.06 * room)
-    names = [f"{row.name}, {row.model}" if row.name not in (row.model, OF_ALL) else row.name for row in shown]
-    axes.set_yticks(range(len(shown)), [visible(name) for name in names], parse_math=False)
-    beside = [
-        "" if row.state == BASELINE else f"{row.weight:.2f}{f', {BEST}' if row.best_single else ''}" for row in shown
+    known = [(row, _scores(row)) for row in rows if row.val is not None]
+    models = [
+        Row(
+            f"{row.name}, {row.model}" if row.name not in (row.model, OF_ALL) else row.name,
+            scores,
+            beside=f"{row.weight:.2f}{f', {BEST}' if row.best_single else ''}",
+            strong=row.name == OF_ALL,
+        )
+        for row, scores in known
+        if row.state == FINISHED
     ]
-    for place, words in [(-0.75, "weight"), *enumerate(beside)]:
-        axes.annotate(
-            words, (1.0, place), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
-            va="center", fontsize=9, annotation_clip=False,
-        )  # fmt: skip
-    axes.invert_yaxis()
-    axes.set_xlabel(f"validation {score} (%), with its standard deviation", parse_math=False)
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    write_atomically(path, partial(figure.savefig, format=path.suffix[1:], dpi=150))
-    return path
+    baselines = [
+        Baseline(row.name, {name: found.mean for name, found in scores.items()})
+        for row, scores in known
+        if row.state == BASELINE
+    ]
+    return plot_models(models, score, path, baselines, heading="weight")
+
+
+def _scores(row: Standing) -> dict[str, Scores]:
+    found = {"val": (row.val, row.val_spread), "test": (row.test, row.test_spread)}
+    return {name: Scores(mean, spread) for name, (mean, spread) in found.items() if mean is not None}

@@ -8,23 +8,39 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from glognn.data.layout import GRAPH, TABLES
 from glognn.errors import DataWarning, InputError
 from glognn.experiments.layout import REPORT
 from glognn.experiments.plan import settings_hash
 from glognn.experiments.reports import read_report
+from glognn.records import Form, read_record
+from glognn.report.text import class_score
 
+_NAMES: Form = {"label": str, "read": {"options": {"nodes": str, "edges": (str, list)}}}
+_DEEPEST = 4
+"""Folders between a run and the tables of all: members, member and split."""
 _NAMED = 3
 """Records that cannot be read, of which a warning says why."""
 
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Finished runs with the same settings."""
+    """Finished runs with the same settings.
+
+    Attributes:
+        key: Hash of what decides the outcome but split and seed.
+        dataset: As in their settings; of runs on a user's tables, the file of the graph made of them.
+        tables: The files of a user's tables and the column of labels, where it was made of such.
+        metric: Its name.
+        positive: The class that metrics of one class are of, where there is one.
+    """
 
     key: str
     dataset: str
+    tables: str | None
     model: str
     metric: str
+    positive: str | None
     folders: list[Path] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
 
@@ -50,6 +66,25 @@ class RunGroup:
         return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
 
     @property
+    def name(self) -> str:
+        """Of what they were trained on: the tables, or the dataset."""
+        return self.tables or (Path(self.dataset).stem if self.dataset.endswith(".npz") else self.dataset)
+
+    @property
+    def score_name(self) -> str:
+        """The metric, with the class that it is of."""
+        return class_score(self.metric, self.positive)
+
+    def baseline(self) -> tuple[str, float] | None:
+        """The better of the baselines on the test nodes of the runs, with its mean score in percent."""
+        found: dict[str, list[float]] = {}
+        for report in self.reports:
+            for name, scores in report.get("baselines", {}).items():
+                found.setdefault(name, []).extend([] if scores["test"] is None else [100 * scores["test"]])
+        means = {name: statistics.fmean(values) for name, values in found.items() if len(values) == len(self.reports)}
+        return max(means.items(), key=lambda each: each[1]) if means else None
+
+    @property
     def common_folder(self) -> Path:
         first, *others = self.folders
         return next(path for path in [first, *first.parents] if all(path in [o, *o.parents] for o in others))
@@ -58,8 +93,11 @@ class RunGroup:
         return {
             "key": self.key,
             "dataset": self.dataset,
+            "tables": self.tables,
             "model": self.model,
             "metric": self.metric,
+            "positive_class": self.positive,
+            "baseline": dict(zip(("name", "mean"), self.baseline() or (None, None), strict=True)),
             "splits": self.splits,
             "seeds": self.seeds,
             "seconds": self.seconds,
@@ -82,15 +120,37 @@ def find_groups(root: Path) -> list[RunGroup]:
             continue
         config = report["config"]
         key = settings_hash(config)
-        group = groups.setdefault(
-            key, RunGroup(key, config["data"]["dataset"], config["model"]["name"], report["metric"])
-        )
+        if key not in groups:
+            dataset, positive = config["data"]["dataset"], report["positive_class"]
+            groups[key] = RunGroup(
+                key,
+                dataset,
+                _tables(path.parent) if Path(dataset).name == GRAPH else None,
+                config["model"]["name"],
+                report["metric"],
+                None if positive is None else positive["name"],
+            )
+        group = groups[key]
         group.folders.append(path.parent)
         group.reports.append(report)
     if unread:
         shown = " ".join(map(str, unread[:_NAMED])) + (" ..." if len(unread) > _NAMED else "")
         warnings.warn(f"{len(unread):,} of the records below '{root}' are left out: {shown}", DataWarning, stacklevel=2)
     return sorted(groups.values(), key=lambda group: (group.dataset, group.model, group.key))
+
+
+def _tables(folder: Path) -> str | None:
+    """``nodes.csv, edges.csv: is_fraud``, of the tables that a run or one of those around it was made of."""
+    for place in (folder, *folder.parents[:_DEEPEST]):
+        if (place / TABLES).is_file():
+            try:
+                found = read_record(place / TABLES, _NAMES)
+            except InputError:
+                return None
+            options = found["read"]["options"]
+            files = [options["nodes"], *([options["edges"]] if isinstance(options["edges"], str) else options["edges"])]
+            return f"{', '.join(Path(str(file)).name for file in files)}: {found['label']}"
+    return None
 
 
 def differing_settings(groups: list[RunGroup]) -> dict[str, list[Any]]:

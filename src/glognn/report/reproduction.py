@@ -92,8 +92,7 @@ def _render_ablation(done: Reproduction, best: Comparison) -> Iterator[str]:
 def _render_efficiency(done: Reproduction) -> Iterator[str]:
     from glognn.experiments.folder import read_report
     from glognn.report.curves import Curve, read_curves
-    from glognn.report.efficiency import summarise, to_markdown
-    from glognn.report.figures import plot_efficiency
+    from glognn.report.efficiency import plot_efficiency, summarise, to_markdown
 
     panels: dict[str, dict[str, list[Curve]]] = {}
     found: dict[str, dict[str, dict[str, Any]]] = {}

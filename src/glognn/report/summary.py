@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from glognn.report.text import score_name
@@ -31,7 +30,7 @@ def summary_table(reports: Sequence[dict[str, Any]]) -> Table:
     chosen = "best validation" if first["selection"] == "best" else "last epoch"
     table = Table(header_style="bold", pad_edge=False, box=None)
     table.add_column("model", no_wrap=True)
-    table.add_column(f"test {escape(score_name(first))}, % ({chosen})", justify="right")
+    table.add_column(f"test {score_name(first)}, % ({chosen})", justify="right")
     table.add_column("splits", justify="right")
     table.add_column("epochs", justify="right")
     table.add_column("seconds", justify="right")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from glognn.training.config import OF_ONE_CLASS, RANKINGS
+from glognn.training.config import NO_SHARES, OF_ONE_CLASS, RANKINGS
 
 _COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters other than tab and newline, overrides of the direction, and halves of characters that no terminal
@@ -21,10 +21,19 @@ def visible(text: str) -> str:
 def score_name(record: Mapping[str, Any]) -> str:
     """``average precision of fraud``: the metric of a record, with the class that it is of."""
     positive = record.get("positive_class")
-    return class_score(record["metric"], None if positive is None else positive["name"])
+    top_k = record.get("config", {}).get("training", {}).get("top_k")
+    return class_score(record["metric"], None if positive is None else positive["name"], top_k)
 
 
-def class_score(metric: str, positive: str | None) -> str:
+def class_score(metric: str, positive: str | None, top_k: int | None = None) -> str:
     """A metric with the class that it is of, where it is of one."""
     of_class = positive is not None and metric in (*OF_ONE_CLASS, *RANKINGS)
-    return metric.replace("_", " ") + (f" of {visible(str(positive))}" if of_class else "")
+    words = metric.replace("_", " ") if top_k is None else metric.replace("_at_k", f"_at_{top_k}").replace("_", " ")
+    return words + (f" of {visible(str(positive))}" if of_class else "")
+
+
+def score_text(metric: str, score: float | None) -> str:
+    """``82.91 %``; a correlation or a loss, which are no shares, as they are."""
+    if score is None:
+        return "undefined"
+    return f"{score:.4f}" if metric in NO_SHARES else f"{100 * score:.2f} %"

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from glognn.serve.held import HeldModel
+from glognn.data.encoding import Column
+from glognn.serve.held import HeldEnsemble
 from glognn.serve.limits import Limits
 from glognn.serve.scorer import Scorer
 
@@ -26,7 +27,7 @@ _EXAMPLES = 5
 def describe(scorer: Scorer, limits: Limits) -> Json:
     """Model, classes, columns, scores and limits."""
     saved, known = scorer.saved, scorer.predictions
-    model = f"the model {saved.config.model.name}" if isinstance(saved, HeldModel) else "an automatic ensemble"
+    model = "an automatic ensemble" if isinstance(saved, HeldEnsemble) else f"the model {saved.config.model.name}"
     return {
         "model": model,
         "chosen": saved.why,
@@ -44,11 +45,11 @@ def describe(scorer: Scorer, limits: Limits) -> Json:
 def node_schema(scorer: Scorer) -> Json:
     """Of a new node."""
     properties = {name: dict(_TYPES.get(kind, _NUMBER)) for name, kind in scorer.node_columns.items()}
-    for column in [] if scorer.saved.tables is None else scorer.saved.tables.encoding.columns:
+    for column in _columns(scorer):
         properties[column.name]["description"] = column.kind
         if column.values:
             properties[column.name]["examples"] = list(column.values[:_EXAMPLES])
-    if "x" in properties and scorer.saved.tables is None:
+    if scorer.node_columns.get("x") == "list":
         count = scorer.graph.num_features
         properties["x"] |= {"minItems": count, "maxItems": count}
     return {"type": "object", "properties": properties, "required": list(properties)}
@@ -56,25 +57,44 @@ def node_schema(scorer: Scorer) -> Json:
 
 def edge_schema(scorer: Scorer) -> Json:
     """Of an edge: its ends are ids of the graph or of posted nodes."""
-    properties = {name: _TYPES.get(kind, {"type": "number"}) for name, kind in scorer.edge_columns.items()}
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    found = []
+    for columns in scorer.edge_columns:
+        properties = {name: _TYPES.get(kind, {"type": "number"}) for name, kind in columns.items()}
+        found.append(
+            {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+        )
+    return found[0] if len(found) == 1 else {"anyOf": found}
 
 
 def new_nodes_example(scorer: Scorer) -> Json:
-    """A node with the mean of every number and an edge to a known one, ready to be sent."""
+    """A node with usual values and an edge to a known one, ready to be sent."""
     id = next(f"new-{number}" for number in range(1, len(scorer.places) + 2) if f"new-{number}" not in scorer.places)
     node: Json = {}
     for name, kind in scorer.node_columns.items():
         node[name] = id if kind == "id" else [0.0] * scorer.graph.num_features if kind == "list" else None
-    for column in [] if scorer.saved.tables is None else scorer.saved.tables.encoding.columns:
-        if column.kind == "category":
-            node[column.name] = next(iter(column.values), None)
-        elif column.kind == "boolean":
-            node[column.name] = column.mean >= 0.5
-        elif column.kind == "date":
-            node[column.name] = f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=column.mean):%Y-%m-%d}"
-        else:
-            node[column.name] = float(f"{column.mean:.6g}")
+    node |= {column.name: _usual(column) for column in _columns(scorer)}
     ends = iter((id, next(iter(scorer.places))))
-    edge = {name: next(ends) if kind == "id" else 1.0 for name, kind in scorer.edge_columns.items()}
+    edge = {name: next(ends) if kind == "id" else 1.0 for name, kind in scorer.edge_columns[0].items()}
     return {"nodes": [node], "edges": [edge]}
+
+
+def _columns(scorer: Scorer) -> list[Column]:
+    """Of a user's tables, those that a new node must have."""
+    tables = scorer.saved.tables
+    return [] if tables is None else [each for each in tables.encoding.columns if each.name in scorer.node_columns]
+
+
+def _usual(column: Column) -> Any:
+    """A value that many nodes may have."""
+    if column.kind == "category":
+        return next(iter(column.values), None)
+    value = column.mean
+    if column.scaling == "quantile":
+        value = column.knots[len(column.knots) // 2][0]
+    elif column.scaling == "log":
+        value = column.unit
+    if column.kind == "boolean":
+        return value >= 0.5
+    if column.kind == "date":
+        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=value):%Y-%m-%d}"
+    return float(f"{value:.6g}") if column.scaling != "kept" else float(value >= 0.5)

@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.experiments.saved import Probabilities, SavedModel
+from glognn.experiments.saved import Probabilities, Saved, SavedModel
 from glognn.experiments.saved_ensemble import SavedEnsemble
+from glognn.experiments.saved_mean import SavedMean
 from glognn.graph.graph import Graph
 from glognn.training.new_nodes import KnownNodes
 
@@ -51,6 +52,15 @@ class HeldModel(SavedModel):
 
 
 @dataclass(frozen=True, eq=False)
+class HeldMean(SavedMean):
+    """The models of several splits, or of all labels, with the graphs that they share."""
+
+    def score(self, new: Data) -> Probabilities:
+        """Of nodes that were not in its graph."""
+        return self.score_new(self.graph()[0], new)
+
+
+@dataclass(frozen=True, eq=False)
 class HeldEnsemble(SavedEnsemble):
     """The ensemble of an automatic run with all its members."""
 
@@ -67,12 +77,21 @@ class HeldEnsemble(SavedEnsemble):
         return self.new_probabilities(self.graph()[0], new)
 
 
-def hold(saved: SavedModel | SavedEnsemble) -> HeldModel | HeldEnsemble:
+Held = HeldModel | HeldMean | HeldEnsemble
+"""Each of them can also score nodes that were not in the graph."""
+
+
+def hold(saved: Saved) -> Held:
     """The same model; its files are read when it is first asked, and never again."""
     if isinstance(saved, SavedEnsemble):
         return HeldEnsemble(**_values(saved))
-    return HeldModel(**_values(saved))
+    prepared: Prepared = {}
+    if isinstance(saved, SavedMean):
+        models = [HeldModel(**_values(each), prepared=prepared) for each in saved.models]
+        return HeldMean(**_values(saved) | {"models": models})
+    assert isinstance(saved, SavedModel)
+    return HeldModel(**_values(saved), prepared=prepared)
 
 
-def _values(saved: SavedModel | SavedEnsemble) -> dict[str, Any]:
+def _values(saved: SavedModel | SavedMean | SavedEnsemble) -> dict[str, Any]:
     return {each.name: getattr(saved, each.name) for each in fields(saved)}

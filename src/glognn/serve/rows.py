@@ -6,7 +6,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from glognn.data.tables import Table, Values, as_numbers
+from glognn.data.arrow import Table, Values
+from glognn.data.ids import as_numbers
 from glognn.errors import InputError
 from glognn.settings import suggest
 

@@ -1,12 +1,11 @@
 """What a service answers, without HTTP: predictions by id, and of nodes that are brought with their columns and edges.
 
 Nodes and edges arrive as rows under the names of the columns of training, as ``DataFrame.to_dict("records")`` gives
-them. They go the way of ``glognn predict --nodes --edges``, through files that live as long as the question.
+them, and go the way of ``glognn predict --nodes --edges``.
 """
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from glognn.data.arrow import IntArray, Table, Values
+from glognn.data.frames import Frame
+from glognn.data.ids import name_some
 from glognn.data.table_graph import KeptTables
-from glognn.data.tables import IntArray, Table, Values, name_some
 from glognn.errors import DataWarning, InputError
 from glognn.experiments.predictions import Predictions
-from glognn.serve.held import HeldEnsemble, HeldModel
+from glognn.serve.held import Held
 from glognn.serve.rows import Row, rows_table
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 
 Id = str | int
 LeftOut = dict[str, int]
-_NODES, _EDGES = "nodes.feather", "edges.feather"
-_NAMES = {_NODES: "the posted nodes", _EDGES: "the posted edges"}
+_NODES, _EDGES = "posted nodes", "posted edges"
 _DROP = '"unknown_edges": "drop"'
 _WORDS = {
     "--unknown-edges drop": _DROP,
@@ -52,7 +52,7 @@ class UnknownIdError(InputError):
 class Scorer:
     """A held model; new nodes must be asked about by one thread at a time."""
 
-    saved: HeldModel | HeldEnsemble
+    saved: Held
     mirror: Path | None = None
 
     @cached_property
@@ -82,16 +82,19 @@ class Scorer:
         tables = self.saved.tables
         if tables is None:
             return {"node": "id"} | ({} if self.graph.x is None else {"x": "list"})
-        return {tables.id_column: "id"} | {column.name: column.kind for column in tables.encoding.columns}
+        given = () if tables.encoding.reads_edges else tables.encoding.columns
+        return {tables.id_column: "id"} | {column.name: column.kind for column in given}
 
     @property
-    def edge_columns(self) -> dict[str, str]:
-        """The columns of an edge, and what they hold."""
+    def edge_columns(self) -> list[dict[str, str]]:
+        """The columns of an edge, and what they hold, for each of the edge tables that there were."""
         tables = self.saved.tables
         if tables is None:
-            return {"source": "id", "target": "id"} | ({"weight": "weight"} if self._weighted else {})
-        source, target, weight = (tables.edge_columns[side] for side in ("source", "target", "weight"))
-        return {str(source): "id", str(target): "id"} | ({} if weight is None else {weight: "weight"})
+            return [{"source": "id", "target": "id"} | ({"weight": "weight"} if self._weighted else {})]
+        return [
+            {each.source: "id", each.target: "id"} | dict.fromkeys(each.weights, "weight")
+            for each in tables.edge_columns
+        ]
 
     @property
     def _weighted(self) -> bool:
@@ -130,28 +133,32 @@ class Scorer:
     def _from_tables(
         self, nodes: Sequence[Row], edges: Sequence[Row], unknown_edges: str
     ) -> tuple[Predictions, LeftOut]:
-        from pyarrow import feather
-
         tables = self.saved.tables
         assert tables is not None
-        found = {_NODES: rows_table(nodes, "node", self.node_columns, _without_features(tables))}
-        edges, unknown = self._joining(nodes, edges) if unknown_edges == "drop" else (edges, 0)
-        if edges:
-            found[_EDGES] = rows_table(edges, "edge", self.edge_columns)
-        with tempfile.TemporaryDirectory(prefix="glognn-serve-") as folder:
-            places = {name: Path(folder) / name for name in found}
-            for name, table in found.items():
-                feather.write_feather(table, str(places[name]), compression="uncompressed")
-            try:
-                predicted, left_out = self.saved.predict_new(places[_NODES], places.get(_EDGES))
-            except InputError as error:
-                raise InputError(_about_rows(str(error), places)) from None
+        new: Any = Frame(_NODES, rows_table(nodes, "node", self.node_columns, _without_features(tables)))
+        kept, unknown = self._joining(nodes, edges) if unknown_edges == "drop" else (edges, 0)
+        joining: Any = [
+            Frame(_EDGES, rows_table(rows, "edge", self.edge_columns[place]))
+            for place, rows in self._by_table(kept).items()
+        ]
+        try:
+            predicted, left_out = self.saved.predict_new(new, joining or None)
+        except InputError as error:
+            raise InputError(_about_rows(str(error))) from None
         return predicted, {**left_out, "unknown": unknown}
+
+    def _by_table(self, edges: Sequence[Row]) -> dict[int, list[Row]]:
+        """Edges by the table of training whose columns they have; those that fit none are the first one's."""
+        columns, found = [set(each) for each in self.edge_columns], dict[int, list[Row]]()
+        for edge in edges:
+            place = next((place for place, names in enumerate(columns) if names == set(edge)), 0)
+            found.setdefault(place, []).append(edge)
+        return found
 
     def _joining(self, nodes: Sequence[Row], edges: Sequence[Row]) -> tuple[list[Row], int]:
         """The edges between ids that are known or posted, and how many others there are; it may be all of them."""
         (id,) = _ids(self.node_columns)
-        ends = _ids(self.edge_columns)
+        ends = {name for columns in self.edge_columns for name in _ids(columns)}
         new = {str(node[id]) for node in nodes}
         kept = [
             edge
@@ -184,7 +191,7 @@ class Scorer:
         if not edges:
             return np.empty((2, 0), np.int64), None, {"unknown": 0, "known": 0}
         count = len(self.places)
-        table = rows_table(edges, "edge", self.edge_columns)
+        table = rows_table(edges, "edge", self.edge_columns[0])
         new = {text: count + place for place, text in enumerate(ids)}
         ends = [[str(each) for each in table[side].to_pylist()] for side in ("source", "target")]
         index = np.array([[new.get(text, self.places.get(text, -1)) for text in side] for side in ends], np.int64)
@@ -246,10 +253,10 @@ def _new_data(
     return data
 
 
-def _about_rows(message: str, places: Mapping[str, Path]) -> str:
-    """An error about files and flags in the words of who posted rows."""
-    for name, place in places.items():
-        message = message.replace(f"'{place}'", _NAMES[name])
+def _about_rows(message: str) -> str:
+    """An error about tables and flags in the words of who posted rows."""
+    for name in (_NODES, _EDGES):
+        message = message.replace(f"'{name}'", f"the {name}")
     for flag, words in _WORDS.items():
         message = message.replace(flag, words)
     return message

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from glognn.errors import InputError
 from glognn.settings import Settings, choice, integer, real, text
+from glognn.training.class_weight import plain_class_weight
 
 ENGINE_NAMES = ("eager", "stacked", "captured", "native", "boosted", "distributed")
 METRIC_NAMES = (
@@ -28,6 +29,8 @@ METRIC_NAMES = (
 """In all of them larger is better; losses have a minus."""
 OF_ONE_CLASS = ("f1", "precision", "recall", "precision_at_k", "recall_at_k")
 """Metrics of the positive class."""
+NO_SHARES = ("mcc", "neg_log_loss", "neg_brier")
+"""Metrics that are no shares of something, and may be negative."""
 RANKINGS = ("roc_auc", "average_precision")
 """Metrics of the positive class against the rest where there is one, else the mean over classes."""
 
@@ -70,10 +73,10 @@ class TrainingConfig(Settings):
         low=1,
         before=100,
     )
-    class_weight: str = choice(
+    class_weight: str = text(
         "none",
-        "'balanced' lets every class weigh the same in the training loss, however many nodes it has.",
-        ("none", "balanced"),
+        "'balanced' lets every class weigh the same in the training loss, however many nodes it has; or a weight for "
+        "each class, fraud=5,legit=1, where one that is not named weighs 1.",
         before="none",
     )
     threshold: str = text(
@@ -110,6 +113,7 @@ class TrainingConfig(Settings):
     )
 
     def check(self) -> None:
+        object.__setattr__(self, "class_weight", plain_class_weight(self.class_weight))
         ThresholdRule.parse(self.threshold)
 
 

@@ -32,14 +32,14 @@ class BoostedEngine(Engine):
         for each in self._models[1:]:
             each.load_state_dict(learned)
         self._inputs = self._models[0].prepare(graph)
-        balanced = configs[0].class_weight == "balanced"
         self._evaluation = Evaluation(graph, splits, configs[0])
         self._boostings = []
         for each, config, split in zip(self._models, configs, splits, strict=True):
             nodes = graph.indices(split)["train"]
             labels = graph.y[nodes]
-            weights = class_weights(labels, graph.num_classes)[labels] if balanced else None
-            self._boostings.append(each.boosting(self._inputs, nodes, labels, weights, config.seed))
+            weights = class_weights(labels, graph, config)
+            of_nodes = None if weights is None else weights[labels]
+            self._boostings.append(each.boosting(self._inputs, nodes, labels, of_nodes, config.seed))
         self._scores = torch.stack([each.logits(self._inputs) for each in self._models])
         self._rounds, self._best = 0, [0] * len(self._models)
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from glognn.models.base import FollowsEpochs
+from glognn.training.config import RANKINGS
 from glognn.training.engines.base import Members, without_gradients
 from glognn.training.engines.stacked import StackedEngine
 from glognn.training.preflight import BATCH_BYTES, members_within
@@ -46,7 +47,7 @@ class CapturedEngine(StackedEngine):
             return refusal
         if isinstance(model, FollowsEpochs):
             return f"{model.config.title} changes with the epochs"
-        if config.metric != "accuracy":
+        if config.metric not in ("accuracy", *RANKINGS):
             return f"{config.metric} is not computed on the GPU"
         alone = len(members.models) == 1
         if alone and members_within(BATCH_BYTES["cuda"], model.config, members.graph, config) == 1:

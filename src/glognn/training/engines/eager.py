@@ -75,8 +75,7 @@ class EagerEngine(Engine):
         self._nodes = graph.indices(split)
         self._labels = {name: graph.y[index] for name, index in self._nodes.items()}
         self._class_weights: Tensor | None = None
-        if config.class_weight == "balanced":
-            weights = class_weights(self._labels["train"], graph.num_classes)
+        if (weights := class_weights(self._labels["train"], graph, config)) is not None:
             self._class_weights = weights.to(next(self.model.parameters()).dtype)
         self._forward = SharedForward(self.model, self.model.prepare(graph))
         kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
