@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from glognn.experiments.tune import tune as tune
     from glognn.experiments.verify import verify as verify
     from glognn.explain.coefficients import coefficient_rows as coefficient_rows
+    from glognn.explain.explainer import explain as explain
+    from glognn.explain.gradients import IntegratedGradients as IntegratedGradients
+    from glognn.explain.pyg import GlobalExplainer as GlobalExplainer
     from glognn.graph.config import GraphConfig as GraphConfig
     from glognn.graph.graph import Graph as Graph
     from glognn.graph.homophily import measure_homophily as measure_homophily
@@ -62,13 +65,16 @@ _HOMES = {
     "auto": "glognn.experiments.auto",
     "Callback": "glognn.training.callbacks",
     "coefficient_rows": "glognn.explain.coefficients",
+    "explain": "glognn.explain.explainer",
     "find_dataset": "glognn.data.catalog",
+    "GlobalExplainer": "glognn.explain.pyg",
     "GlobalHomophily": "glognn.nn.global_homophily",
     "GloGNNClassifier": "glognn.estimator.classifier",
     "GloGNNError": "glognn.errors",
     "Graph": "glognn.graph.graph",
     "GraphConfig": "glognn.graph.config",
     "InputError": "glognn.errors",
+    "IntegratedGradients": "glognn.explain.gradients",
     "leaderboard": "glognn.experiments.leaderboard",
     "load_dataset": "glognn.data.sources",
     "load_model": "glognn.estimator.classifier",

@@ -14,10 +14,12 @@ import typer
 
 import glognn
 from glognn.cli import (
+    audit,
     bench,
     datasets,
     doctor,
     evaluate,
+    explain,
     leaderboard,
     models,
     portfolio,
@@ -50,6 +52,8 @@ _COMMANDS = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
+    "explain": explain,
+    "audit": audit,
     "serve": serve,
     "leaderboard": leaderboard,
     "reproduce": reproduce,

@@ -33,10 +33,14 @@ from glognn.estimator.settings import OWN, SETTINGS, plain, seed_of, with_settin
 from glognn.experiments.auto import FOLDS, MODEL_NAME, QUALITY, TIME_LIMIT, auto
 from glognn.experiments.carried import CarriedFolder
 from glognn.experiments.config import RunConfig, resolve
+from glognn.experiments.explanations import feature_names, open_explainer
 from glognn.experiments.folder import load_model as read_weights
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG
 from glognn.experiments.leaderboard import standings
 from glognn.experiments.saved_ensemble import SavedEnsemble, open_ensemble
+from glognn.explain.explainer import Member, NodeExplainer
+from glognn.explain.explanation import Explanation, Names
+from glognn.explain.parts import Source
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import decide
@@ -528,6 +532,32 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _positive(self) -> int | None:
         return None if self.pos_label_ is None else self.classes_.tolist().index(self.pos_label_)
+
+    def explain(self, nodes: Any, **how: Any) -> list[Explanation]:
+        """Why nodes of the training graph are predicted to be of their classes, see :func:`glognn.explain`.
+
+        Args:
+            nodes: Numbers or ids of nodes, or one.
+            how: ``top``, ``through``, ``by`` and ``changes``.
+        """
+        check_is_fitted(self)
+        chosen = find_named(np.atleast_1d(np.asarray(nodes)), self.ids_, int(self.data_.num_nodes))
+        names = Names(self.ids_, self.classes_.tolist())
+        if hasattr(self, "_carried"):
+            explainer = open_explainer(self._ensemble(), data=self.data_)
+            explainer.names = names
+        else:
+            source = Source(self.model_, self._known.graph, self._columns())
+            members = [Member(self.model_.config_class.name, source)]
+            explainer = NodeExplainer(members, names, self._probabilities, self.threshold_, self._positive)
+        return [explainer.explain(int(node), **how) for node in chosen]
+
+    def _columns(self) -> list[str] | None:
+        """Names of the features, as they are encoded."""
+        given = [str(each) for each in getattr(self, "feature_names_in_", ())]
+        return feature_names(self._tables, self.n_features_in_) or (
+            given if len(given) == self.n_features_in_ else None
+        )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. A ``Data`` is judged by its own labels, on its test nodes if it has a mask for them."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from glognn.errors import InputError
+from glognn.explain.contributions import check_layers
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
@@ -27,7 +28,7 @@ def coefficient_rows(
     without dropout, as trained; Z* itself (n x n) is never formed.
 
     Args:
-        model: A GloGNN or GloGNN++.
+        model: A GloGNN, GloGNN++ or GloGNN2.
         data: The graph it was trained on.
         nodes: Node numbers.
         config: How the graph was prepared for training; the defaults when omitted.
@@ -41,6 +42,7 @@ def coefficient_rows(
         wrong = int(chosen[outside][0])
         raise InputError(f"nodes must be in the range [0, {graph.num_nodes - 1}]. Got {wrong} instead.")
     training = model.training
+    check_layers(model)
     model.eval()
     inputs = model.prepare(graph)
     outputs = model.embeddings(inputs)

@@ -16,7 +16,7 @@ model's precision, in which columns are given, so that no node changes sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -162,19 +162,29 @@ class Trees(BoostedModel[Tensor]):
         return scores
 
     def _walk(self, inputs: Tensor, first: int, last: int) -> Tensor:
-        """The value of the leaf that each node reaches: n x rounds x classes.
+        """The value of the leaf that each node reaches: n x rounds x classes."""
+        for place in self.steps(inputs, first, last):
+            reached = place
+        return self.value[first:last].flatten()[reached].view(len(inputs), last - first, self.num_slots)
+
+    def columns(self, width: int, first: int, last: int) -> Tensor:
+        """The column, of so many, that each place of the trees of some rounds splits on; a leaf's is 0.
 
         A model fitted where edges have directions splits on what leads to a node, too; where they go both ways, that
         is what it points to.
         """
-        feature, left, right = (each[first:last].flatten().long() for each in (self.feature, self.left, self.right))
-        threshold, value = self.threshold[first:last].flatten(), self.value[first:last].flatten()
-        missing_left = self.missing_left[first:last].flatten()
-        incoming = feature >= inputs.shape[1]
-        feature = torch.where(incoming, feature - self.config.neighbour_columns(self.in_channels), feature)
-        size = self.value.shape[2]
-        root = torch.arange(0, value.numel(), size, device=value.device).expand(len(inputs), -1)
+        feature = self.feature[first:last].flatten().long()
+        return torch.where(feature >= width, feature - self.config.neighbour_columns(self.in_channels), feature)
+
+    def steps(self, inputs: Tensor, first: int, last: int) -> Iterator[Tensor]:
+        """Where each node is in each tree of some rounds, from the roots to the leaves: n x trees, places of all of
+        these trees one after the other."""
+        left, right = (each[first:last].flatten().long() for each in (self.left, self.right))
+        threshold, missing_left = self.threshold[first:last].flatten(), self.missing_left[first:last].flatten()
+        feature = self.columns(inputs.shape[1], first, last)
+        root = torch.arange(0, threshold.numel(), self.value.shape[2], device=inputs.device).expand(len(inputs), -1)
         place = root
+        yield place
         for _ in range(self.config.num_leaves):
             seen = inputs.gather(1, feature[place])
             goes_left = (seen <= threshold[place]) | (seen.isnan() & missing_left[place])
@@ -182,7 +192,7 @@ class Trees(BoostedModel[Tensor]):
             if torch.equal(reached, place):
                 break
             place = reached
-        return value[place].view(len(inputs), last - first, self.num_slots)
+            yield place
 
     def first_rounds(self, count: int) -> dict[str, Tensor]:
         state = {name: tensor.detach().clone() for name, tensor in self.state_dict().items()}

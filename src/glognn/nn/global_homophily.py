@@ -31,7 +31,7 @@ from glognn.errors import InputError, NotFiniteError, TrainingError
 from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
 from glognn.nn.hops import Hops, NewRows, Operators
-from glognn.nn.inputs import ADJACENCY, Word, powers
+from glognn.nn.inputs import ADJACENCY, Word, letters, powers
 from glognn.settings import configured_by
 
 
@@ -58,6 +58,56 @@ class FrozenLayer:
     T: Tensor
     beta2: float | Tensor
     terms: Mapping[Word, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    r"""Z* of one layer on one graph by its factors, in float64: what it is made of, never the n x n numbers.
+
+    .. math:: Z^* = \Lambda M V^\top + w\,(P - (1-\gamma)^2\, P V M V^\top), \quad w = \beta_2 / b
+
+    with Lambda = (1-g)(H - g H0), times S with the released coefficient, and M = (b I + (1-g)^2 V^T V)^-1.
+
+    Attributes:
+        left: Lambda, n x c.
+        V: n x c, see :class:`GlobalHomophily`.
+        inverse: M, c x c.
+        fit: (1-g)^2.
+        weight: w, 0 without hops.
+        hops: P, if there is one.
+        operators: Its matrices.
+    """
+
+    left: Tensor
+    V: Tensor
+    inverse: Tensor
+    fit: float | Tensor
+    weight: float | Tensor
+    hops: Hops | None
+    operators: Operators
+
+    def reached(self, rows: Tensor) -> Tensor:
+        """w rows P, (m, n) from (m, n), in O(m K nnz)."""
+        if self.hops is None:
+            return torch.zeros_like(rows)
+        return self.weight * self.hops.transposed(self.operators, rows.T).T
+
+    def similar(self, rows: Tensor, reached: Tensor) -> Tensor:
+        """What is multiplied with V^T, (m, c): how much of each column of the embedding speaks for ``rows``."""
+        return (rows @ self.left - self.fit * (reached @ self.V)) @ self.inverse
+
+    def applied(self, dense: Tensor) -> Tensor:
+        """Z* dense, (n, m) from (n, m), in O(m (n c + K nnz))."""
+        small = self.inverse @ (self.V.T @ dense)
+        if self.hops is None:
+            return self.left @ small
+        reached: Tensor = self.hops(self.operators, dense - self.fit * (self.V @ small))
+        return self.left @ small + self.weight * reached
+
+    def combined(self, rows: Tensor) -> Tensor:
+        """Linear combinations of rows of Z*, (m, n) from (m, n), in O(m (n c + K nnz))."""
+        reached = self.reached(rows)
+        return self.similar(rows, reached) @ self.V.T + reached
 
 
 @configured_by(LayerConfig)
@@ -183,27 +233,28 @@ class GlobalHomophily(nn.Module):
         nodes: Tensor,
         edge_weight: Tensor | None = None,
     ) -> Tensor:
-        """Rows of Z*, one for each of ``nodes``: (len(nodes), n) in float64, in O(n c + K nnz) each.
+        """Rows of Z*, one for each of ``nodes``: (len(nodes), n) in float64, in O(n c + K nnz) each."""
+        unit = torch.zeros(nodes.numel(), H.shape[0], dtype=torch.float64, device=H.device)
+        unit[torch.arange(nodes.numel(), device=H.device), nodes] = 1
+        return self.coefficients(H, H0, edges, edge_weight).combined(unit)
 
-        z_i = (1-g)(h_i - g h0_i) M V^T + beta2 / b (p_i - (1-g)^2 (p_i V) M V^T) with p_i a row of P and
-        M = (b I + (1-g)^2 V^T V)^-1; with the released coefficient h_i - g h0_i is multiplied by S.
-        """
+    def coefficients(
+        self, H: Tensor, H0: Tensor, edges: Tensor | Operators, edge_weight: Tensor | None = None
+    ) -> Coefficients:
+        """Z* as :class:`Coefficients`, in O(n c^2)."""
         H, H0 = H.double(), H0.double()
-        g = self.gamma
+        g, b = self.gamma, self.beta1 + self.beta2
         solution = self._solve(H)
-        left = (1 - g) * (H[nodes] - g * H0[nodes])
+        left = (1 - g) * (H - g * H0)
         if self.coefficient == "released" and self.scale is not None:
             left = left * self.scale
-        if self.hops is None:
-            return left @ solution.inverse @ solution.V.T
-        operators = {
-            name: operator.to(dtype=H.dtype) for name, operator in self._operators(edges, edge_weight, H).items()
-        }
-        unit = torch.zeros(H.shape[0], nodes.numel(), dtype=H.dtype, device=H.device)
-        unit[nodes, torch.arange(nodes.numel(), device=H.device)] = 1
-        P = self.hops.transposed(operators, unit).T
-        weighted = self.beta2 / (self.beta1 + self.beta2) * P
-        return (left - (1 - g) ** 2 * (weighted @ solution.V)) @ solution.inverse @ solution.V.T + weighted
+        operators: Operators = {}
+        if self.hops is not None:
+            given = self._operators(edges, edge_weight, H)
+            needed = letters(self.hops.words)
+            operators = {name: given[name].to(dtype=H.dtype) for name in needed}
+        weight = 0.0 if self.hops is None else self.beta2 / b
+        return Coefficients(left, solution.V, solution.inverse, (1 - g) ** 2, weight, self.hops, operators)
 
     def _factor(self, H: Tensor) -> Tensor:
         return H * self.scale if self.coefficient == "exact" and self.scale is not None else H

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -90,6 +90,12 @@ class Hops(nn.Module):
     def transposed(self, operators: Operators, dense: Tensor) -> Tensor:
         """P^T @ dense: with unit columns for ``dense`` this gives rows of P."""
         total = torch.zeros_like(dense)
+        for _, weight, reached in self.transposed_words(operators, dense):
+            total = total + weight * reached
+        return total
+
+    def transposed_words(self, operators: Operators, dense: Tensor) -> Iterator[tuple[Word, Tensor, Tensor]]:
+        """Each word, its lambda, and its transpose @ dense: the terms of :meth:`transposed`."""
         waiting: list[tuple[Word, Tensor]] = [((), dense)]
         while waiting:
             prefix, reached = waiting.pop()
@@ -97,9 +103,8 @@ class Hops(nn.Module):
                 word = (*prefix, letter)
                 further = spmm(operators[letter].transpose, reached)
                 if word in self._index:
-                    total = total + self.weight[self._index[word]] * further
+                    yield word, self.weight[self._index[word]], further
                 waiting.append((word, further))
-        return total
 
     def extra_repr(self) -> str:
         return ", ".join("·".join(word) for word in self.words)

@@ -1,0 +1,231 @@
+"""Labels that are probably wrong: ranked, with reasons, by models that did not see them.
+
+The labelled nodes are put into folds; for each fold a model of the same settings is trained on the others, so that
+every label is judged by a model that never saw it. Judged is by two things: the probability that this model gives the
+label, and, where the model has coefficients Z*, the labels of the nodes it is made of, each counted with its
+coefficient: a label that speaks against all of a node's supporters is suspicious even where the model is unsure.
+
+How the two are joined, and whether a label counts as suspicious because it is unlikely or because another one is much
+likelier, is decided on the graph itself: some labels are replaced, as a test, and the rule that finds them best is
+taken. That needs no further training, for the models never saw the labels that they judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from glognn.data.splits import folds as make_folds
+from glognn.errors import InputError, TrainingError
+from glognn.explain.contributions import GlobalContributions
+from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel
+from glognn.models.configs import ModelConfig
+from glognn.models.glognn import GloGNN
+from glognn.training.config import TrainingConfig
+from glognn.training.driver import train_batch
+from glognn.training.predict import predict
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+FOLDS = 5
+VOTES = (0.0, 0.05, 0.1, 0.2)
+"""Weights of votes that are tried."""
+TESTS, REPLACED = 8, 0.05
+"""How often labels are replaced to choose a rule, and which share of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What models that did not see a node's label say of it; rows of nodes without a label are nan.
+
+    Attributes:
+        probabilities: Of each class, n x c.
+        votes: Of each class, n x c: coefficients of its supporters, added up by their labels and divided by the sum of
+            their sizes; ``None`` for models without Z*.
+        folds: How many models were trained.
+    """
+
+    probabilities: Floats
+    votes: Floats | None
+    folds: int
+
+
+def judge_labels(graph: Graph, model: ModelConfig, training: TrainingConfig, folds: int = FOLDS) -> Judged:
+    """Train a model for each fold of the labelled nodes, and let each judge the fold that it did not see.
+
+    One further fold of each decides when its training stops, as validation nodes.
+    """
+    if folds < 3:
+        raise InputError(f"Labels are judged in at least 3 folds. Got {folds} instead.")
+    judged = make_folds(graph.y, folds, seed=training.seed)["val"]
+    folds, validating = judged.shape[1], judged.roll(-1, dims=1)
+    training_nodes = (graph.y.cpu() >= 0).unsqueeze(1) & ~judged & ~validating
+    split = graph.with_masks({"train": training_nodes, "val": validating, "test": judged})
+    models = _new_models(split, model, training, folds)
+    configs = [replace(training, selection="best")] * folds
+    endings = train_batch(models, split, splits=range(folds), configs=configs)
+    for ending in endings:
+        if isinstance(ending, TrainingError):
+            raise ending
+    found = np.full((graph.num_nodes, graph.num_classes), np.nan)
+    votes = found.copy()
+    for number, each in enumerate(models):
+        seen = split.masks["test"][:, number].cpu().numpy()
+        found[seen] = predict(each, split)[torch.from_numpy(seen)].double().cpu().numpy()
+        if isinstance(each, GloGNN) and each.config.num_layers:
+            known = split.masks["train"][:, number] | split.masks["val"][:, number]
+            votes[seen] = label_votes(GlobalContributions(each, split), known)[seen]
+    return Judged(found, None if np.isnan(votes).all() else votes, folds)
+
+
+def _new_models(graph: Graph, model: ModelConfig, training: TrainingConfig, count: int) -> list[NodeModel[Any]]:
+    with torch.random.fork_rng([]):
+        torch.manual_seed(training.seed)
+        return [model.model_class().for_graph(graph, model) for _ in range(count)]
+
+
+@torch.no_grad()
+def label_votes(found: GlobalContributions, known: Tensor) -> Floats:
+    """For each node and class, the coefficients of the ``known`` nodes of that class, added up, n x c; of every node
+    the row divided by its largest size. In O(c (n c + K nnz))."""
+    y = found.graph.y
+    classes = found.embeddings[0].shape[1]
+    shown = torch.nn.functional.one_hot(y.clamp(min=0), classes).double() * (known & (y >= 0)).unsqueeze(1)
+    votes = found.layer(found.num_layers).applied(shown.to(found.embeddings[0].device))
+    sizes = votes.abs().amax(dim=1, keepdim=True)
+    return (votes / torch.where(sizes > 0, sizes, 1.0)).cpu().numpy()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How labels are ranked.
+
+    Attributes:
+        votes: Weight of the votes, beside that of the probabilities; they sum to 1.
+        against: ``nothing``: the less likely the label, the more suspicious; ``likeliest``: the more the likeliest
+            other class exceeds it.
+        precision: Average precision with which it finds labels that were replaced as a test.
+    """
+
+    votes: float
+    against: str
+    precision: float = 0.0
+
+    def likely(self, judged: Judged) -> Floats:
+        """How likely each class is thought to be, n x c."""
+        if judged.votes is None or not self.votes:
+            return judged.probabilities
+        powers = np.exp(2 * judged.votes)
+        shares: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return (1 - self.votes) * judged.probabilities + self.votes * shares
+
+    def suspicion(self, likely: Floats, y: Labels) -> Floats:
+        """From 0 to 1; nan for a node without a label, or with one that nobody judged."""
+        places = np.arange(len(y))
+        own: Floats = np.where(y >= 0, likely[places, y], np.nan)
+        if self.against == "nothing":
+            return 1 - own
+        others = likely.copy()
+        others[places, y] = -np.inf
+        found: Floats = (1 + others.max(axis=1) - own) / 2
+        return found
+
+
+def choose_rule(judged: Judged, y: Labels, *, seed: int = 0) -> Rule:
+    """The rule that best finds labels which are replaced as a test, by another class drawn alike."""
+    from sklearn.metrics import average_precision_score
+
+    rows = np.flatnonzero((y >= 0) & np.isfinite(judged.probabilities).all(axis=1))
+    seen = Judged(judged.probabilities[rows], None if judged.votes is None else judged.votes[rows], judged.folds)
+    classes = judged.probabilities.shape[1]
+    weights = VOTES if judged.votes is not None else (0.0,)
+    rules = [Rule(weight, against) for weight in weights for against in ("nothing", "likeliest")]
+    likely = {rule: rule.likely(seen) for rule in rules}
+    totals = dict.fromkeys(rules, 0.0)
+    generator = np.random.default_rng(seed)
+    for _ in range(TESTS):
+        wrong = np.zeros(len(rows), dtype=bool)
+        wrong[generator.choice(len(rows), max(1, round(REPLACED * len(rows))), replace=False)] = True
+        tried = np.where(wrong, (y[rows] + generator.integers(1, classes, len(rows))) % classes, y[rows])
+        for rule in rules:
+            totals[rule] += average_precision_score(wrong, rule.suspicion(likely[rule], tried)) / TESTS
+    best = max(rules, key=totals.__getitem__)
+    return replace(best, precision=float(totals[best]))
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A label that is probably wrong.
+
+    Attributes:
+        node: Its number.
+        label, suggestion: The class it has, and the one that it is thought to be of.
+        suspicion: From 0 to 1; what suspects are ranked by.
+        probability: Of the suggestion, by a model that did not see the label.
+        label_probability: Of the label, likewise.
+        votes: Of its supporters for the suggestion less those for the label, from -2 to 2; ``None`` without Z*.
+        neighbours: How many labelled neighbours it has, and how many of them are of the label and of the suggestion.
+    """
+
+    node: int
+    label: int
+    suggestion: int
+    suspicion: float
+    probability: float
+    label_probability: float
+    votes: float | None
+    neighbours: tuple[int, int, int]
+
+    def reasons(self, names: Sequence[Any]) -> list[str]:
+        """In words, the strongest first."""
+        label, suggestion = names[self.label], names[self.suggestion]
+        told = [
+            f"a model that did not see the label gives {suggestion} {100 * self.probability:.0f} % and {label} "
+            f"{100 * self.label_probability:.0f} %"
+        ]
+        if self.votes is not None and abs(self.votes) > 0.05:
+            side = suggestion if self.votes > 0 else label
+            told.append(f"the nodes it is made of vote for {side}, by {abs(self.votes):.2f} of at most 2")
+        total, same, other = self.neighbours
+        if total:
+            told.append(f"of {total} labelled neighbours {other} are {suggestion} and {same} are {label}")
+        return told
+
+
+def find_suspects(graph: Graph, judged: Judged, rule: Rule) -> list[Suspect]:
+    """Labels that another class is thought likelier than, the most suspicious first."""
+    y = graph.y.cpu().numpy()
+    likely = rule.likely(judged)
+    score = rule.suspicion(likely, y)
+    matrix = graph.adjacency.matrix
+    links = matrix.to_scipy()
+    if not matrix.is_symmetric:
+        links = (links + links.T).tocsr()
+    judged_rows = np.flatnonzero(np.isfinite(score))
+    doubted = judged_rows[likely[judged_rows].argmax(axis=1) != y[judged_rows]]
+    found = []
+    for node in doubted[np.argsort(-score[doubted], kind="stable")].tolist():
+        label, suggestion = int(y[node]), int(likely[node].argmax())
+        near = links.indices[links.indptr[node] : links.indptr[node + 1]]
+        near = y[near[near != node]]
+        votes = None if judged.votes is None else float(judged.votes[node, suggestion] - judged.votes[node, label])
+        found.append(
+            Suspect(
+                node=node,
+                label=label,
+                suggestion=suggestion,
+                suspicion=float(score[node]),
+                probability=float(judged.probabilities[node, suggestion]),
+                label_probability=float(judged.probabilities[node, label]),
+                votes=votes,
+                neighbours=(int((near >= 0).sum()), int((near == label).sum()), int((near == suggestion).sum())),
+            )
+        )
+    return found

@@ -1,0 +1,262 @@
+"""The scores of one node as a sum, whatever model gave them: what every kind of explanation has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from glognn.explain.contributions import GlobalContributions, Way
+from glognn.explain.encoder import degree_names
+from glognn.explain.gradients import OnGraph, gradient_parts
+from glognn.explain.tree_paths import column_names, tree_parts
+from glognn.graph.graph import Graph
+from glognn.models.base import NodeModel
+from glognn.models.glognn import GloGNN
+from glognn.models.trees import Trees
+from glognn.nn.inputs import ADJACENCY, DEGREES, FEATURES, LINK, LINK_IN, NEIGHBOURS
+
+Floats = npt.NDArray[np.float64]
+
+COEFFICIENTS, GRADIENTS, PATHS = "coefficients", "gradients", "tree paths"
+"""Methods: the closed form taken apart; integrated gradients; paths through trees."""
+
+
+@dataclass(frozen=True)
+class InputShare:
+    """What one column of a node's inputs adds.
+
+    Attributes:
+        input: Which input: ``features``, ``adjacency``, ``link``, ``degrees``, ...
+        name: Of the column; of a neighbour, its number.
+        value: As the model was given it.
+        scores: What it adds to each class: to the initial embedding where there is one, else to the score.
+    """
+
+    input: str
+    name: str | int
+    value: float
+    scores: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The scores of one node, taken apart.
+
+    Attributes:
+        node: Its number.
+        method: Of the model: one of the three above.
+        scores: Class scores, c.
+        coefficients: Of each node, n, where there is Z*.
+        by_node: What each node adds to each class's score, n x c; ``None`` of trees, which know columns alone.
+        own: What belongs to no other node, by name, c each: by_node and own add up to the scores.
+        ways: See :class:`~glognn.explain.contributions.Way`.
+        inputs: What the node's own inputs add to ``inputs_to``.
+        inputs_to: ``initial embedding`` or ``scores``.
+        inputs_method: How that was found.
+        inputs_empty: What is there without any input, c.
+    """
+
+    node: int
+    method: str
+    scores: Floats
+    coefficients: Floats | None
+    by_node: Floats | None
+    own: dict[str, Floats]
+    ways: list[Way] = field(default_factory=list)
+    inputs: list[InputShare] = field(default_factory=list)
+    inputs_to: str = "scores"
+    inputs_method: str = ""
+    inputs_empty: Floats | None = None
+
+
+class Source:
+    """A trained model on its graph, kept to take the scores of node after node apart."""
+
+    def __init__(self, model: NodeModel[Any], graph: Graph, features: Sequence[str] | None = None) -> None:
+        like = next(model.parameters())
+        self.model, self.graph = model.eval(), graph.to(device=like.device, dtype=like.dtype)
+        self._names = list(features or [f"feature {number}" for number in range(graph.num_features)])
+
+    @property
+    def has_coefficients(self) -> bool:
+        """Whether the model has Z*."""
+        return isinstance(self.model, GloGNN) and self.model.config.num_layers > 0
+
+    @property
+    def method(self) -> str:
+        if self.has_coefficients:
+            return COEFFICIENTS
+        return PATHS if isinstance(self.model, Trees) else GRADIENTS
+
+    @cached_property
+    def contributions(self) -> GlobalContributions:
+        """Of a model with Z*; refused of others."""
+        assert isinstance(self.model, GloGNN)
+        return GlobalContributions(self.model, self.graph)
+
+    @cached_property
+    def inputs(self) -> Any:
+        """What the model prepared of the graph."""
+        with torch.no_grad():
+            return self.model.prepare(self.graph)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Class scores of all nodes, n x c."""
+        if self.method == COEFFICIENTS:
+            return _numpy(self.contributions.scores)
+        with torch.no_grad():
+            return _numpy(self.model.logits(self.inputs))
+
+    @cached_property
+    def _on_graph(self) -> OnGraph:
+        return OnGraph(self.model, self.graph)
+
+    def parts(self, node: int, through: str = "last", *, inputs: bool = True) -> Parts:
+        """The scores of a node, taken apart.
+
+        Args:
+            node: Its number.
+            through: Of a model with Z*, see :mod:`glognn.explain.contributions`.
+            inputs: Whether its own inputs are looked into, too.
+        """
+        if self.method == COEFFICIENTS:
+            return self._by_coefficients(node, through, inputs)
+        if isinstance(self.model, Trees):
+            return self._by_paths(node)
+        return self._by_gradients(node)
+
+    def _by_coefficients(self, node: int, through: str, inputs: bool) -> Parts:
+        found = self.contributions.of(node, through)
+        coefficients = found.coefficients
+        if coefficients.dim() > 1:
+            coefficients = coefficients[:, int(found.scores.argmax())]
+        more: dict[str, Any] = {}
+        if inputs:
+            seen = self.contributions.encoder_parts(node)
+            more = {
+                "inputs": [
+                    InputShare(part.name, self._name(part.name, column), value, scores)
+                    for part in seen.inputs
+                    for column, value, scores in zip(
+                        part.columns.tolist(), part.values.tolist(), _numpy(part.scores), strict=True
+                    )
+                ],
+                "inputs_to": "initial embedding",
+                "inputs_method": {
+                    "linear": "exact: the encoder is linear",
+                    "exact": "integrated gradients, exact by pieces",
+                    "points": "integrated gradients over local blocks",
+                }[seen.method],
+                "inputs_empty": _numpy(seen.empty),
+            }
+        return Parts(
+            node=node,
+            method=COEFFICIENTS,
+            scores=_numpy(found.scores),
+            coefficients=_numpy(coefficients),
+            by_node=_numpy(found.by_node),
+            own={name: _numpy(value) for name, value in found.own.items()},
+            ways=self.contributions.ways(node),
+            **more,
+        )
+
+    def _name(self, input: str, column: int) -> str | int:
+        if input in (FEATURES, NEIGHBOURS):
+            return self._names[column] if input == FEATURES else f"mean of neighbours: {self._names[column]}"
+        if input == DEGREES:
+            return degree_names()[column]
+        assert input in (ADJACENCY, LINK, LINK_IN)
+        return column
+
+    def _by_gradients(self, node: int) -> Parts:
+        wrapped = self._on_graph
+        x = wrapped.features()
+        found = gradient_parts(wrapped, x, node)
+        columns = found.own.abs().sum(dim=1).nonzero().view(-1).tolist()
+        own = _numpy(found.own)
+        return Parts(
+            node=node,
+            method=GRADIENTS,
+            scores=_numpy(found.scores),
+            coefficients=None,
+            by_node=_numpy(found.by_node),
+            own={"without any features": _numpy(found.empty)},
+            inputs=[InputShare(FEATURES, self._names[each], float(x[node, each]), own[each]) for each in columns],
+            inputs_method="integrated gradients, 32 points",
+            inputs_empty=None,
+        )
+
+    def _by_paths(self, node: int) -> Parts:
+        assert isinstance(self.model, Trees)
+        found = tree_parts(self.model, self.inputs, node)
+        names = column_names(self.model, self.graph, self._names)
+        columns = found.by_column.abs().sum(dim=1).nonzero().view(-1).tolist()
+        own, kept = _numpy(found.by_column), len(self._names)
+        return Parts(
+            node=node,
+            method=PATHS,
+            scores=_numpy(found.scores),
+            coefficients=None,
+            by_node=None,
+            own={"mean over nodes": _numpy(found.empty), "columns": own.sum(axis=0)},
+            inputs=[
+                InputShare(FEATURES if each < kept else NEIGHBOURS, names[each], float(found.values[each]), own[each])
+                for each in columns
+            ],
+            inputs_method="paths through trees (Saabas)",
+            inputs_empty=_numpy(found.empty),
+        )
+
+
+def weighted(parts: Sequence[Parts], weights: Sequence[float]) -> Parts:
+    """The weighted sum of what members of an ensemble say of one node, each in its own way.
+
+    The coefficients are a weighted mean over those that have some; own rows and inputs are added by name.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    scores = _sum([part.scores for part in parts], weights)
+    with_rows = [(part, weight) for part, weight in zip(parts, weights, strict=True) if part.coefficients is not None]
+    coefficients = None
+    if with_rows:
+        total = sum(weight for _, weight in with_rows)
+        coefficients = _sum([part.coefficients for part, _ in with_rows], [weight / total for _, weight in with_rows])
+    by_node, own, inputs = None, dict[str, Floats](), dict[tuple[str, str | int], InputShare]()
+    for part, weight in zip(parts, weights, strict=True):
+        if part.by_node is not None:
+            by_node = weight * part.by_node if by_node is None else by_node + weight * part.by_node
+        for name, value in part.own.items():
+            own[name] = own.get(name, np.zeros_like(scores)) + weight * value
+        for share in part.inputs:
+            key = share.input, share.name
+            before = inputs[key].scores if key in inputs else np.zeros_like(scores)
+            inputs[key] = InputShare(share.input, share.name, share.value, before + weight * share.scores)
+    methods = dict.fromkeys(part.method for part in parts)
+    return Parts(
+        node=parts[0].node,
+        method=f"weighted sum of {len(parts)} models by {' and '.join(methods)}",
+        scores=scores,
+        coefficients=coefficients,
+        by_node=by_node,
+        own=own,
+        inputs=list(inputs.values()),
+        inputs_to=" or ".join(dict.fromkeys(part.inputs_to for part in parts)),
+        inputs_method=", ".join(dict.fromkeys(part.inputs_method for part in parts)),
+    )
+
+
+def _sum(values: Sequence[Any], weights: Sequence[float]) -> Floats:
+    total: Floats = np.sum([weight * value for value, weight in zip(values, weights, strict=True)], axis=0)
+    return total
+
+
+def _numpy(tensor: Tensor) -> Floats:
+    return tensor.detach().cpu().double().numpy()

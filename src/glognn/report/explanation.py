@@ -1,0 +1,257 @@
+"""Explanations as tables, flat files and pictures, from their plain data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from glognn.data.arrow import Table as Columns
+from glognn.explain.explanation import Change, Explanation, NodeShare
+from glognn.explain.parts import COEFFICIENTS, InputShare
+from glognn.report.figures import COLOURS, new_figure
+from glognn.report.text import visible
+from glognn.storage import write_atomically
+
+_SCORED_UP_TO = 6
+_INPUTS = 12
+_DRAWN = 10
+_WORD = 28
+
+
+def headline(found: Explanation) -> str:
+    """Which class is predicted, how surely, and what the node is labelled."""
+    names = found.names
+    likely = np.argsort(-found.probabilities, kind="stable")
+    told = ", ".join(f"{names.class_(int(each))} {100 * found.probabilities[each]:.1f} %" for each in likely[:5])
+    more = f", {len(likely) - 5} more" if len(likely) > 5 else ""
+    label = "" if found.label < 0 else f"; its label is {names.class_(found.label)}"
+    return f"Node {names.node(found.node)}: {names.class_(found.prediction)} ({told}{more}){label}"
+
+
+def how(found: Explanation) -> str:
+    """How the scores were taken apart, in words."""
+    against = f"{found.names.class_(found.prediction)} over {found.names.class_(found.against)}"
+    exact = {"last": "of the last layer", "all": "through all layers", "inputs": "through all layers and the encoder"}[
+        found.through
+    ]
+    methods = {
+        COEFFICIENTS: f"the coefficients Z* {exact}, exactly",
+        "gradients": "integrated gradients of the features",
+        "tree paths": "the paths through its trees",
+    }
+    return f"{found.model}, explained by {methods.get(found.method, found.method)}; 'for' counts {against}"
+
+
+def node_table(found: Explanation) -> Table:
+    """Supporters and opponents with what they share and add; then all other nodes and the node's own rows."""
+    names = found.names
+    shown = [int(each) for each in np.argsort(-found.probabilities, kind="stable")[:_SCORED_UP_TO]]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("node")
+    headings = ["coefficient", "label", "predicted", "hops", "neighbours shared", "features shared", "for"]
+    for heading in [*headings, *(f"to {names.class_(each)}" for each in shown)]:
+        table.add_column(heading, justify="left" if heading in ("label", "predicted") else "right")
+
+    def scores(values: Any) -> list[str]:
+        return [f"{found.margin(values):+.4f}", *(f"{values[each]:+.4f}" for each in shown)]
+
+    for title, shares in (("supporters", found.supporters), ("opponents", found.opponents)):
+        if shares:
+            table.add_row(f"{title}:", style="italic")
+        for share in shares:
+            table.add_row(*_facts(found, share), *scores(share.scores))
+    table.add_row("all together:", style="italic")
+    blank = [""] * (len(headings) - 1)
+    if found.by_node is not None:
+        table.add_row("all other nodes", *blank, *scores(found.others))
+    for name, value in found.own.items():
+        table.add_row(f"own: {name}", *blank, *scores(value))
+    table.add_row("sum: the score", *blank, *scores(found.scores - found.gap), style="bold")
+    return table
+
+
+def _facts(found: Explanation, share: NodeShare) -> list[str]:
+    names = found.names
+    itself = " (itself)" if share.node == found.node else ""
+    features = "" if share.similarity is None else f"cosine {share.similarity:.2f}"
+    if share.shared_features is not None:
+        features = f"{share.shared_features:,}"
+    return [
+        f"{names.node(share.node)}{itself}",
+        "" if share.coefficient is None else f"{share.coefficient:+.5f}",
+        "" if share.label < 0 else str(names.class_(share.label)),
+        str(names.class_(share.prediction)),
+        "no path" if share.hops is None else str(share.hops),
+        f"{share.shared_neighbours:,}",
+        features,
+    ]
+
+
+def input_table(found: Explanation, top: int = _INPUTS) -> Table:
+    """The columns of the node's own inputs that count most."""
+    table = Table(box=None, pad_edge=False, header_style="bold", title=None)
+    for heading in ("input", "column", "value", "for"):
+        table.add_column(heading, justify="right" if heading in ("value", "for") else "left")
+    for share in found.inputs[:top]:
+        table.add_row(share.input, input_name(found, share), f"{share.value:.4g}", f"{found.margin(share.scores):+.4f}")
+    return table
+
+
+def input_name(found: Explanation, share: InputShare) -> str:
+    """A column by its name; of an edge, the node it leads to."""
+    return f"edge with {found.names.node(share.name)}" if isinstance(share.name, int) else share.name
+
+
+def way_table(found: Explanation) -> Table:
+    """Which hops and which columns of the embedding carried weight."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("way", "weight", "for"):
+        table.add_column(heading, justify="left" if heading == "way" else "right")
+    for way in sorted(found.ways, key=lambda each: -abs(found.margin(each["scores"]))):
+        table.add_row(way_name(found, way), f"{way['weight']:+.4f}", f"{found.margin(way['scores']):+.4f}")
+    return table
+
+
+def way_name(found: Explanation, way: dict[str, Any]) -> str:
+    if way["kind"] == "hops":
+        letters = way["name"].split("·")
+        steps = f"{len(letters)} hop{'s' * (len(letters) > 1)}"
+        return f"{steps} along {letters[0]}" if len(set(letters)) == 1 else f"{steps}: {way['name']}"
+    return f"alike in the column of {found.names.class_(int(way['name']))}"
+
+
+def change_text(found: Explanation, change: Change) -> str:
+    """What would change the prediction, in words."""
+    what = {"nodes": "node", "edges": "edge"}[change.kind] + "s" * (len(change.removed) != 1)
+    now = f"{found.names.class_(change.prediction)} ({100 * max(change.probabilities):.1f} %)"
+    if not change.flipped:
+        return f"No {change.kind} among the {len(change.removed)} tried change it ({change.runs} runs of the model)."
+    listed = ", ".join(_removed(found, each) for each in change.removed[:10])
+    more = f" and {len(change.removed) - 10} more" if len(change.removed) > 10 else ""
+    return f"Without {len(change.removed)} {what} it is {now}: {listed}{more} ({change.runs} runs of the model)."
+
+
+def _removed(found: Explanation, each: Any) -> str:
+    if isinstance(each, tuple):
+        return " - ".join(str(found.names.node(end)) for end in each)
+    return str(found.names.node(each))
+
+
+def flat_table(explanations: Iterable[Explanation]) -> Columns:
+    """A row for every part of every explanation: nodes, all others, own rows; then inputs, to what they add.
+
+    Rows whose ``to`` is ``score`` add up to the scores of a node.
+    """
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = []
+    for found in explanations:
+        told = found.as_dict()
+        head = {"node": told["node"], "prediction": told["prediction"]}
+        for part, shares in (("supporter", told["supporters"]), ("opponent", told["opponents"])):
+            for share in shares:
+                facts = {name: value for name, value in share.items() if name not in ("node", "scores", "prediction")}
+                facts |= {"predicted": share["prediction"]}
+                rows.append({**head, "part": part, "name": share["node"], "to": "score", **facts, **_added(share)})
+        if found.by_node is not None:
+            rows.append({**head, "part": "other nodes", "to": "score", **_added({"scores": told["other_nodes"]})})
+        rows += [
+            {**head, "part": "own", "name": name, "to": "score", **_added({"scores": value})}
+            for name, value in told["own"].items()
+        ]
+        rows += [
+            {**head, "part": each["input"], "name": each["name"], "to": told["inputs"]["to"], "value": each["value"]}
+            | _added(each)
+            for each in told["inputs"]["parts"]
+        ]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns: dict[str, Any] = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        kinds = {type(value) for value in values if value is not None}
+        columns[name] = values if len(kinds) <= 1 else [None if value is None else str(value) for value in values]
+    return pa.table(columns)
+
+
+def _added(part: dict[str, Any]) -> dict[str, float]:
+    return {f"contribution_{name}": value for name, value in part["scores"].items()}
+
+
+def plot_explanation(found: Explanation, path: Path) -> Path:
+    """Nodes that speak for and against, and columns of the node's own inputs, as bars: one picture."""
+    nodes = [(_short(_node_label(found, each)), each.margin) for each in _strongest(found.listed)]
+    inputs = [(_short(input_name(found, each)), found.margin(each.scores)) for each in found.inputs[:_DRAWN]]
+    own = [(f"own: {name}", found.margin(value)) for name, value in found.own.items()]
+    if found.by_node is not None:
+        own.append(("all other nodes", found.margin(found.others)))
+    panels = [("Nodes", [*nodes, *own]), (f"Its own inputs, to its {found.inputs_to}", inputs)]
+    panels = [panel for panel in panels if panel[1]]
+    longest = max(len(bars) for _, bars in panels)
+    figure = new_figure(5.2 * len(panels), 1.4 + 0.26 * longest)
+    names = found.names
+    for axes, (title, bars) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        values = [value for _, value in bars]
+        colours = [COLOURS[0] if value > 0 else COLOURS[1] for value in values]
+        axes.barh(range(len(bars)), values, color=colours, edgecolor="black", linewidth=0.4)
+        for bar, value in zip(axes.patches, values, strict=True):
+            bar.set_hatch("" if value > 0 else "//")
+        axes.set_yticks(range(len(bars)), [visible(name) for name, _ in bars], fontsize=8, parse_math=False)
+        axes.set_ylim(longest - 0.4, -0.6)
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.set_title(title, fontsize=10)
+        what = f"for {_short(str(names.class_(found.prediction)))} over {_short(str(names.class_(found.against)))}"
+        axes.set_xlabel(visible(what), fontsize=9, parse_math=False)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="x", alpha=0.3)
+    chance = 100 * found.probabilities[found.prediction]
+    title = f"Node {names.node(found.node)}: {names.class_(found.prediction)}, {chance:.1f} %"
+    figure.suptitle(visible(title), fontsize=11, parse_math=False)
+    write_atomically(path, partial(figure.savefig, format=path.suffix[1:] or "png", dpi=150))
+    return path
+
+
+def _strongest(shares: list[NodeShare]) -> list[NodeShare]:
+    chosen = sorted(shares, key=lambda each: -abs(each.margin))[: 2 * _DRAWN]
+    return sorted(chosen, key=lambda each: -each.margin)
+
+
+def _node_label(found: Explanation, share: NodeShare) -> str:
+    names = found.names
+    label = share.label if share.label >= 0 else share.prediction
+    distance = "itself" if share.node == found.node else "no path" if share.hops is None else f"{share.hops} hops"
+    distance = distance.replace("1 hops", "1 hop") if share.hops == 1 else distance
+    mark = "" if share.label >= 0 else "?"
+    return f"{_short(str(names.node(share.node)))} ({_short(str(names.class_(label)), 10)}{mark}, {distance})"
+
+
+def _short(text: str, most: int = _WORD + 16) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def class_table(found: dict[str, Any]) -> Table:
+    """Mean coefficients between classes: a row is spoken for by the columns."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("class")
+    table.add_column("nodes", justify="right")
+    for name in found["classes"]:
+        table.add_column(f"by {name}", justify="right")
+    matrix = found["class_matrix"]
+    rows = zip(found["classes"], matrix["nodes"], matrix["coefficients"], strict=True)
+    for name, count, row in rows:
+        table.add_row(str(name), f"{count:,}", *(f"{value:+.2e}" for value in row))
+    return table
+
+
+def far_table(found: dict[str, Any], top: int = _INPUTS) -> Table:
+    """Nodes that are decided by far ones, the most so first."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("node", "predicted", "without far nodes", "far nodes add"):
+        table.add_column(heading, justify="right" if heading == "far nodes add" else "left")
+    for each in found["far"]["nodes"][:top]:
+        table.add_row(str(each["node"]), str(each["prediction"]), str(each["otherwise"]), f"{each['margin']:+.4f}")
+    return table
