@@ -143,7 +143,7 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, torch.Tensor], dict[str, Any]], obje
     "whole numbers": (lambda tensors, _: tensors.update({k: t.long() for k, t in tensors.items()}), "must be float32"),
     "half of it halves": (lambda tensors, _: tensors.update({next(iter(tensors)): next(iter(tensors.values())).half()}),
                           "must be float32 or float64, all alike"),
-    "not a number": (lambda tensors, _: next(iter(tensors.values())).fill_(math.nan), "holds numbers that are not finite"),
+    "not a number": (lambda tensors, _: next(iter(tensors.values())).fill_(math.nan), "that are not finite"),
     "no values": (lambda _, values: values.clear(), "schema_version"),
 }  # fmt: skip
 
