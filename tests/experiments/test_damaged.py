@@ -267,7 +267,7 @@ FORGED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a class more": (put(("classes", "values"), [0, 1, 2, 3]), "must hold .* 4 classes, .* It holds .* 3 classes"),
     "another model": (put(("params", "model"), "glognn"), r"must hold glognn of .* It holds glognn\+\+ of"),
     "an unknown model": (put(("params", "model"), "none"), "is damaged: There is no model 'none'"),
-    "an unknown setting": (put(("params", "width"), 3), "is damaged: .*unexpected keyword argument 'width'"),
+    "an unknown setting": (put(("params", "width"), 3), "is damaged: GloGNNClassifier has no parameter 'width'"),
     "a setting out of range": (put(("params", "gamma"), 7), "is damaged: The 'gamma' parameter"),
     "another graph's fingerprint": (put(("data", "fingerprint"), "0" * 16), "is not the one that .* was trained on"),
 }  # fmt: skip

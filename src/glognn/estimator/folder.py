@@ -20,9 +20,10 @@ from glognn.data.npz import write_npz
 from glognn.data.statistics import measure
 from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
-from glognn.estimator.settings import OWN, plain
+from glognn.estimator.settings import OWN, SETTINGS, plain
 from glognn.experiments.appraisal import Appraiser, cautions
 from glognn.experiments.auto import FOLDS, MODEL_NAME, Asked
+from glognn.experiments.config import resolve
 from glognn.experiments.environment import versions
 from glognn.experiments.folder import new_folder, save_model
 from glognn.experiments.integrity import measure_files, sealed
@@ -165,14 +166,19 @@ def _with_params(
     cls: type[GloGNNClassifier], record: Mapping[str, Any], folder: Path, data: Data, tables: KeptTables | None
 ) -> GloGNNClassifier:
     """With the parameters of a record; earlier versions wrote those of GloGNN++ for every model."""
-    model = MODELS.get(record["params"]["model"])
-    others = set() if model is None else {*TrainingConfig.names(), *GraphConfig.names(), *model.names()}
-    wanted = {name: value for name, value in record["params"].items() if not others or name in {*others, *OWN}}
+    model, params = MODELS.get(record["params"]["model"]), record["params"]
+    if model is not None:
+        its = {*TrainingConfig.names(), *GraphConfig.names(), *model.names()}
+        params = {name: value for name, value in params.items() if name in its or name not in SETTINGS}
     graph = NamedGraph(data, None if tables is None else tables.ids, tables)
     try:
-        return cls(**wanted, graph=graph if record["has_graph_param"] else None)
-    except TypeError as error:
+        found = cls(**params, graph=graph if record["has_graph_param"] else None)
+        if model is not None:
+            given = {name: value for name, value in params.items() if name in SETTINGS and value is not None}
+            resolve([model.name], None, given, None, None)
+    except (TypeError, InputError) as error:
         raise damaged(folder, error) from None
+    return found
 
 
 def _from_classifier(cls: type[GloGNNClassifier], saved: SavedModel) -> GloGNNClassifier:
