@@ -60,7 +60,7 @@ def test_a_killed_rank_is_started_again_and_the_run_ends_as_any_other(graph: Pat
     assert report["engine"] == "distributed"
     assert len(report["data"]["ranks"]) == 2
     assert sorted(path.name for path in run.iterdir()) == [
-        ".lock", "DONE", "config.toml", "curve.csv", "curve.png", "model.safetensors", "report.json",
+        ".lock", "DONE", "README.md", "config.toml", "curve.csv", "curve.png", "model.safetensors", "report.json",
     ]  # fmt: skip
     assert load_model(run).num_nodes == 80
     predicted = CliRunner().invoke(app, ["predict", str(run), "--out", str(tmp_path / "predictions.csv")])

@@ -73,7 +73,8 @@ class Ranks:
             return cls(timeout=timeout)
         store, rank, size = next(rendezvous("env://"))
         restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        store = dist.PrefixStore(f"attempt-{restarts}", store)  # which outlasts a restart, with old addresses
+        attempt = f"attempt-{restarts}"  # the store outlasts a restart, with old addresses
+        store = dist.PrefixStore(attempt, store)  # type: ignore[attr-defined]
         store.set_timeout(timedelta(seconds=timeout))
         return cls(rank, size, store, timeout=timeout)
 
