@@ -87,7 +87,7 @@ def _ensemble(folder: Path) -> dict[str, Any]:
         for each in record["members"]
     ]
     said = _contents(folder / "run", "probabilities.npy")
-    return {**_trained(folder / "run"), **said, "record": record | {"seconds": 0, "members": members}}
+    return {**_trained(folder / "run"), **said, "record": record | {"seconds": 0, "finished": "", "members": members}}
 
 
 def _searched(folder: Path) -> list[Any]:
@@ -99,8 +99,13 @@ def _searched(folder: Path) -> list[Any]:
 
 
 def _saved(folder: Path) -> dict[str, bytes]:
-    """All there is in the folder."""
-    return {path.name: path.read_bytes() if path.is_file() else b"" for path in sorted((folder / "saved").iterdir())}
+    """All there is in the folder, but for when it was written."""
+    found = {path.name: path.read_bytes() if path.is_file() else b"" for path in sorted((folder / "saved").iterdir())}
+    if record := found.pop("estimator.json", None):
+        content = json.loads(record)
+        found = {name: text.replace(content["finished"].encode(), b"") for name, text in found.items()}
+        found["estimator.json"] = json.dumps(content | {"finished": "", "manifest": ""}).encode()
+    return found
 
 
 def _check_saved(folder: Path) -> None:

@@ -20,6 +20,7 @@ from glognn.data import tables as tables_module
 from glognn.data.classes import Classes
 from glognn.data.edge_tables import read_edges
 from glognn.data.ids import positions, unique_ids
+from glognn.data.table_changes import read_changes
 from glognn.data.table_graph import KeptTables, TableOptions, find_nodes, graph_from_tables, read_labels
 from glognn.data.tables import read_table, write_table
 from glognn.errors import InputError
@@ -141,12 +142,12 @@ def test_new_nodes_are_new_unless_their_text_is_known(known: list[str], tmp_path
     kept, _ = graph_from_tables(TableOptions(nodes=nodes, edges=edges, label="y"))
     write_table(table(id=["007", " 7", "+7"], v=[1, 2, 3]), new)
     write_table(table(a=["007", " 7"], b=["7", "+7"]), edges)
-    data, ids, _ = kept.new_nodes(new, edges)
-    assert ids.to_pylist() == ["007", " 7", "+7"]
-    assert data.edge_index.tolist() == [[4, 5], [0, 6]]
+    found = read_changes(kept, new, edges)
+    assert found.new_ids.to_pylist() == ["007", " 7", "+7"]
+    assert found.new.edge_index.tolist() == [[4, 5], [0, 6]]
     write_table(table(id=[7], v=[1]), new)
-    with pytest.raises(InputError, match="must be new. Got 7"):
-        kept.new_nodes(new, None)
+    again = read_changes(kept, new, None)
+    assert (again.known.tolist(), len(again.new_ids)) == ([0], 0)
 
 
 def test_typed_ids_keep_their_type_and_fractions_are_refused(tmp_path: Path) -> None:

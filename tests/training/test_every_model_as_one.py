@@ -211,7 +211,9 @@ def test_whether_a_run_alone_is_captured_depends_on_the_run_alone(monkeypatch: p
     def refusal(name: str, *, device: str = "cuda", metric: str = "accuracy") -> str:
         graph = make_graph(MODELS[name], sparse=True)
         model = build(graph, MODELS[name], {}, 0)
-        placed = SimpleNamespace(**vars(graph) | {"y": SimpleNamespace(device=torch.device(device))})
+        placed = SimpleNamespace(
+            **vars(graph) | {"y": SimpleNamespace(device=torch.device(device)), "exchanged_rows": 0}
+        )
         monkeypatch.setattr("glognn.training.preflight.sizes_of", lambda _: sizes_of(graph))
         return CapturedEngine.refusal(Members(placed, [model], [TrainingConfig(device="cuda", metric=metric)], [0]))
 
@@ -219,7 +221,8 @@ def test_whether_a_run_alone_is_captured_depends_on_the_run_alone(monkeypatch: p
     monkeypatch.setattr("glognn.training.preflight.free_memory", lambda device: 0)
     assert not refusal("glognn")
     assert refusal("glognn", device="cpu") == "it needs a GPU"
-    assert "roc_auc" in refusal("glognn", metric="roc_auc")
+    assert refusal("glognn", metric="roc_auc") == ""
+    assert "macro_f1" in refusal("glognn", metric="macro_f1")
     assert "Polynormer changes with the epochs" in refusal("polynormer")
     monkeypatch.setitem(BATCH_BYTES, "cuda", 1000)
     assert "so large" in refusal("glognn")

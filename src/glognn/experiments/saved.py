@@ -474,7 +474,7 @@ def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> 
         return config.from_mapping({name: params[name] for name in config.names() if name in params})
 
     groups = record.get("settings", {})
-    if wrong := misfit(groups, dict.fromkeys(groups, dict), "settings"):
+    if wrong := misfit(groups, dict, "settings") or misfit(groups, dict.fromkeys(groups, dict), "settings"):
         raise damaged(folder, wrong)
     params |= {name: value for group in groups.values() for name, value in group.items()}
     try:

@@ -30,7 +30,7 @@ from glognn.experiments.config import (
 )
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
-from glognn.experiments.spaces import Space, find_space
+from glognn.experiments.spaces import FEATURES, WIDE, Space, find_space
 from glognn.experiments.study_locks import FolderLocks, StudyLocks, check_storage, study_locks
 from glognn.records import NUMBER, Form, misfit, read_record
 from glognn.storage import write_json, write_text
@@ -89,8 +89,13 @@ class Search:
     prune: bool = True
     keep_default: bool = True
 
+    def declared_space(self) -> Space:
+        """The model's space by its name; on a graph of a user's own, how features are normalised is searched, too."""
+        space, own = find_space(self.model, self.space), Path(self.dataset).suffix == ".npz"
+        return space.searching(FEATURES) if own and self.space == WIDE else space
+
     def whole_space(self) -> Space:
-        return find_space(self.model, self.space).holding(self.given)
+        return self.declared_space().holding(self.given)
 
     def config(self, chosen: dict[str, Any]) -> RunConfig:
         """The configuration of a trial: held and chosen settings over the dataset's defaults."""
@@ -142,7 +147,7 @@ def open_folder(folder: Path, search: Search) -> None:
         for parameter in search.whole_space().parameters:
             parameter.grid()
     search.config({})
-    content, declared = vars(search), find_space(search.model, search.space).fingerprint()
+    content, declared = vars(search), search.declared_space().fingerprint()
     dataset = graph_beside(search.dataset, folder)
     if (folder / STUDY).is_file():
         known = read_record(folder / STUDY, _FORM)

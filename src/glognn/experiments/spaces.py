@@ -86,6 +86,10 @@ class Parameter:
         return FloatDistribution(low, high, log=self.log), None
 
 
+FEATURES = Parameter("feature_normalization", choices=("none", "row", "length", "auto"))
+"""Searched on graphs of a user's own: how published ones are prepared is published, too."""
+
+
 @dataclass(frozen=True)
 class Space:
     """What is searched and what is held."""
@@ -98,6 +102,11 @@ class Space:
         """The space with some settings held at given values."""
         searched = tuple(parameter for parameter in self.parameters if parameter.name not in given)
         return Space(self.name, searched, {**self.fixed, **given})
+
+    def searching(self, parameter: Parameter) -> Space:
+        """The space with one more setting searched, whether or not it was held."""
+        others = {name: value for name, value in self.fixed.items() if name != parameter.name}
+        return Space(self.name, (*self.parameters, parameter), others)
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that change with what is searched or held."""

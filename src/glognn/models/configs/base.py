@@ -44,9 +44,8 @@ COMMON: SearchedSettings = {
     "learning_rate": between(1e-3, 3e-2, log=True),
     "weight_decay": between(1e-6, 1e-1, log=True, or_zero=True),
     "dropout": between(0.0, 0.9),
-    "feature_normalization": one_of("none", "row", "length", "auto"),
 }
-"""What is searched for every network. Features that are sparse stay so."""
+"""What is searched for every model."""
 WIDTHS = one_of(64, 128, 256)
 
 

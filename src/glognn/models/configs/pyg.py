@@ -291,8 +291,9 @@ class LINKXConfig(ModelConfig):
         "num_edge_layers": between(1, 2),
         "num_node_layers": between(1, 2),
         "hidden_channels": WIDTHS,
-        "feature_normalization": COMMON["feature_normalization"],
     }
+    held: ClassVar[Mapping[str, Any]] = {"feature_normalization": "none"}
+    """As its authors have them: beside the ones of A, features that sum to one hardly count."""
 
     num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
     num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)

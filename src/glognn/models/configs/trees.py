@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from glognn.models.configs.base import COMMON, ModelConfig, SearchedSettings, between, one_of
+from glognn.models.configs.base import ModelConfig, SearchedSettings, between, one_of
 from glognn.models.memory import VALUE_BYTES, Sizes
 from glognn.settings import integer, real
 
@@ -38,7 +38,6 @@ class TreesConfig(ModelConfig):
         "num_trees": one_of(100, 200, 400),
         "mean_hops": between(1, 3),
         "directed": one_of(False, True),
-        "feature_normalization": COMMON["feature_normalization"],
     }
 
     num_trees: int = integer(
