@@ -441,6 +441,17 @@ def test_classes_come_back_as_they_went_in(values: list[Any], glognn: Run, tmp_p
     pd.testing.assert_frame_equal(again, found)
 
 
+@pytest.mark.parametrize("named", ["yes", "no"])
+def test_a_run_of_a_named_class_is_evaluated(named: str, glognn: Run, tmp_path: Path) -> None:
+    nodes, edges = frames()
+    nodes.to_csv("nodes.csv", index=False)
+    edges.to_csv("edges.csv", index=False)
+    flags = ["--positive-class", named, "--metric", "f1", "--threshold", "recall=0.5", "--epochs", "3"]
+    assert glognn("train", *TRAIN, *flags, "--quiet", "--out", "run")[0] == 0
+    code, out, _ = glognn("evaluate", "run")
+    assert (code, f"f1 of {named}" in out) == (0, True)
+
+
 def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp_path: Path) -> None:
     nodes, _ = frames()
     truth = pd.DataFrame({"fraud": ["yes", "no"] * 10, "who": nodes["who"][:20], "more": 1})

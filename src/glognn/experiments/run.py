@@ -70,7 +70,7 @@ def prepare_graph(data: Data, config: RunConfig) -> Graph:
     """A loaded dataset as a configuration wants it; a graph without splits gets random ones."""
     with about(f"'{config.dataset}'"):
         graph = Graph.from_data(data, config.graph, dtype=DTYPES[config.training.dtype])
-    return graph if graph.num_splits else graph.with_masks(random_splits(graph.y))
+    return _named(graph if graph.num_splits else graph.with_masks(random_splits(graph.y)), Path(config.dataset))
 
 
 def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
@@ -80,7 +80,7 @@ def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
 
         return load_part(config, mirror)
     loaded = load_source(find_source(config.dataset), mirror=mirror)
-    graph = _named(prepare_graph(loaded.data, config), Path(config.dataset))
+    graph = prepare_graph(loaded.data, config)
     origin = loaded.splits_origin or f"{RANDOM_SPLITS} (the graph brings none)"
     homophily = edge_homophily(graph.adjacency.matrix, graph.y)
     facts = {
