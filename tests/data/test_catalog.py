@@ -76,6 +76,9 @@ def test_names() -> None:
         find_dataset("squirel")
     with pytest.raises(InputError, match=r"There is no dataset 'zzz', and it is no .npz graph file. 'glognn datasets'"):
         find_source("zzz")
+    for name in ("a" * 5000, "a\0b"):  # which no file can have
+        with pytest.raises(InputError, match="There is no dataset 'a"):
+            find_source(name)
     with pytest.raises(InputError, match="There is no twin of 'texas'. Known: penn94"):
         find_source("twin:texas")
     for scale in ("0", "x", "-1", "11", "nan", ""):

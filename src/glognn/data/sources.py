@@ -77,6 +77,14 @@ class Source:
         return Path(self.name).stem if self.kind in ("file", "shards") else self.name.replace(":", "-")
 
 
+def _is_shards(path: Path) -> bool:
+    """Whether it is a folder of shards; a name that no file can have is none."""
+    try:
+        return (path / SHARDS).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def find_source(name: str) -> Source:
     """What a name stands for: a dataset, ``pairs``, ``twin:<dataset>[@scale]`` or a .npz file. Imports no torch."""
     if name in EMBEDDED:
@@ -86,7 +94,7 @@ def find_source(name: str) -> Source:
     if name.startswith(TWIN_PREFIX):
         return _twin(name)
     path = Path(name).expanduser()
-    if (path / SHARDS).is_file():
+    if _is_shards(path):
         return Source(str(path.resolve()), "shards")
     if path.suffix != ".npz":
         known = (*EMBEDDED, *DATASETS)

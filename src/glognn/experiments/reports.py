@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -218,7 +219,7 @@ def _take_positive(record: Report, classes: Sequence[Any]) -> str:
 
 def _numbers(count: object) -> Sequence[int]:
     """The classes of a run, whose record says how many they are."""
-    return range(count if isinstance(count, int) else 0)
+    return range(min(count, sys.maxsize) if isinstance(count, int) else 0)
 
 
 def check_settings(folder: Path, report: Report, config: RunConfig) -> None:

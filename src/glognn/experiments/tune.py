@@ -273,6 +273,7 @@ def _result(folder: Path, search: Search, study: optuna.Study, graphs: Graphs, *
     with locked(folder), about(f"'{folder}'"):
         confirmation = confirm(folder, study, search, None if best else graphs)
         trial, path = used_trial(study, confirmation), write_best(folder, study, search, confirmation)
+        named = by_own_names(study, search)
     config = search.config_of(trial)
     return StudyResult(
         folder=folder,
@@ -286,7 +287,7 @@ def _result(folder: Path, search: Search, study: optuna.Study, graphs: Graphs, *
         confirmation=confirmation,
         baselines=_baselines(config, graphs.of(config)),
         path=path,
-        study=by_own_names(study, search),
+        study=named,
     )
 
 
