@@ -44,8 +44,8 @@ PANELS = {
     "Your own tables": ("nodes", "edges", "id", "label", "directed"),
     "Or another graph": ("dataset", "datasets"),
     "What to train": ("model", "models", "tune", "time_limit", "quality", "trials", "workers"),
-    "What counts": ("metric", "positive_class", "class_weight", "threshold"),
-    "Training, validation and test nodes": ("split_column", "random_splits", "splits"),
+    "What counts": ("metric", "positive_class", "class_weight", "calibrate", "threshold"),
+    "Training, validation and test nodes": ("split_column", "random_splits", "fractions", "splits", "refit"),
     "Where and how": ("out", "resume", "config", "device", "seed"),
 }
 """What ``--help`` shows of a command with settings, by panel and in this order."""
