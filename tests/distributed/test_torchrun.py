@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from glognn import load_model
 from glognn.cli.main import app
 from glognn.data.npz import write_npz
 from glognn.distributed.shards import Shards
 from glognn.errors import InputError
+from glognn.experiments.folder import load_model
 from tests.conftest import COMMAND, ENVIRONMENT, make_data
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
