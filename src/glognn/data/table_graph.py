@@ -209,8 +209,10 @@ def kept_classes(graph: Path) -> Classes | None:
     path = graph.parent / TABLES
     if graph.suffix != ".npz" or not path.is_file():
         return None
+    check_version(path, read_record(path, {}), SCHEMA_VERSION)
+    content = read_record(path, {"classes": _KEPT["classes"]})
     try:
-        return Classes.from_dict(read_record(path, {"classes": _KEPT["classes"]})["classes"])
+        return Classes.from_dict(content["classes"])
     except (TypeError, ValueError) as error:
         raise InputError(f"'{path}' is damaged: {error}.") from None
 
