@@ -164,6 +164,7 @@ def auto(
     The time limit counts from when the graph is loaded. A member is stopped, with its best weights so far, at the limit
     or when it has used twice its equal share of the time left (the first: 20 s, or a fifteenth of the limit if that is
     more); one is not started when the time left is less than a quarter of what those before it took on average.
+    One that is far behind the best so far has a quarter of its patience.
     Interrupted by Ctrl-C, it ends with the members that are finished; before the first, the interruption goes on.
 
     Args:
