@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from glognn.ops.kernels import usable
@@ -31,6 +32,7 @@ class _Activated(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         from glognn.ops.kernels.activation import activated_backward
 
@@ -77,6 +79,7 @@ class _Scored(torch.autograd.Function):
         return scored(value, bias, seed, *_rounded(p), weight, shift)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         from glognn.ops.kernels.head import scored_backward
 

@@ -6,10 +6,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from glognn.distributed.matrix import PartMatrix
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.ops.kernels import usable
+
+_OFTEN = 8
+"""How often, on average, a row is gathered where reading half as much pays for writing it once more."""
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -41,11 +45,16 @@ def _product(matrix: SparseMatrix, dense: Tensor, factor: float = 1.0, added: Te
     if usable(dense):
         from glognn.ops.kernels.rows import product
 
-        rounds = dense.dtype == torch.float32 and torch.get_float32_matmul_precision() == "medium"
-        return product(matrix, dense.bfloat16() if rounds else dense, factor, added)
+        return product(matrix, dense.bfloat16() if _rounds(matrix, dense) else dense, factor, added)
     out = matrix.csr @ dense
     out = out if factor == 1 else factor * out
     return out if added is None else out + added
+
+
+def _rounds(matrix: SparseMatrix, dense: Tensor) -> bool:
+    """Whether rows are gathered as bfloat16: where that is allowed, and each is gathered often enough to pay for it."""
+    allowed = dense.dtype == torch.float32 and torch.get_float32_matmul_precision() == "medium"
+    return allowed and matrix.nnz >= _OFTEN * dense.shape[0]
 
 
 class _AddedProduct(torch.autograd.Function):
@@ -57,6 +66,7 @@ class _AddedProduct(torch.autograd.Function):
         return _product(matrix, dense, factor, added)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, None, Tensor | None]:
         gradient = gradients[0].contiguous()
         for_dense = _product(ctx.matrix.transpose, gradient, ctx.factor) if ctx.needs_input_grad[1] else None

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from glognn.ops.kernels import usable
 
@@ -19,6 +20,7 @@ class _Losses(torch.autograd.Function):
         return measured(logits, nodes, labels, shares)[0].to(logits.dtype)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         from glognn.ops.kernels.scores import measured_backward
 

@@ -7,11 +7,12 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-PARTS = 8
-"""How many values share what is drawn at once, 16 bits for each: those of a column in so many parts of the rows."""
-VALUES = 1024
-"""Of each part in a program."""
+from glognn.ops.kernels.random import sixteen_bits
+
+VALUES = 2048
+"""Of a program at once."""
 STEPS = 8
+"""How often, where sums are wanted."""
 
 
 @triton.jit
@@ -29,33 +30,22 @@ def activate(
     DROPS: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
-    PARTS: tl.constexpr,
 ):
     """out = factor * relu(value + bias) where the 16 bits of a value are at least ``threshold``, else 0."""
-    program = tl.program_id(0).to(tl.int64)
-    line = tl.arange(0, ROWS)
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     wanted = column < width
+    place = row[:, None] * width + column[None, :]
+    inside = (row < rows)[:, None] & wanted[None, :]
+    given = tl.load(value + place, mask=inside, other=0.0)
     if BIASED:
-        shift = tl.load(bias + column, mask=wanted, other=0.0)[None, :]
+        given += tl.load(bias + column, mask=wanted, other=0.0)[None, :]
+    if RELU:
+        given = tl.where(given > 0, given, 0.0)
     if DROPS:
-        counter = (program * ROWS + line)[:, None] * width + column[None, :]
-        low = (counter & 0xFFFFFFFF).to(tl.uint32)
-        high = (counter >> 32).to(tl.uint32)
-        drawn = tl.philox(tl.load(seed), low, high, low * 0, low * 0)
-    for part in tl.static_range(PARTS):
-        row = program * (PARTS * ROWS) + part * ROWS + line
-        place = row[:, None] * width + column[None, :]
-        inside = (row < rows)[:, None] & wanted[None, :]
-        given = tl.load(value + place, mask=inside, other=0.0)
-        if BIASED:
-            given += shift
-        if RELU:
-            given = tl.where(given > 0, given, 0.0)
-        if DROPS:
-            bits = (drawn[part // 2] >> (16 * (part % 2))) & 0xFFFF
-            given = tl.where(bits.to(tl.int32) >= threshold, given * tl.cast(factor, given.dtype), 0.0)
-        tl.store(out + place, given, mask=inside)
+        kept = sixteen_bits(tl.load(seed), place) >= threshold
+        given = tl.where(kept, given * tl.cast(factor, given.dtype), 0.0)
+    tl.store(out + place, given, mask=inside)
 
 
 @triton.jit
@@ -102,7 +92,7 @@ def activated(
     (rows, width), out = value.shape, torch.empty_like(value)
     if out.numel():
         lines, columns = _tile(width)
-        activate[(triton.cdiv(rows, PARTS * lines), triton.cdiv(width, columns))](
+        activate[(triton.cdiv(rows, lines), triton.cdiv(width, columns))](
             value,
             value if bias is None else bias,
             value if seed is None else seed,
@@ -116,7 +106,6 @@ def activated(
             DROPS=seed is not None,
             ROWS=lines,
             COLUMNS=columns,
-            PARTS=PARTS,
         )
     return out
 

@@ -7,21 +7,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from glognn.ops.kernels.activation import PARTS
+from glognn.ops.kernels.random import sixteen_bits
 
-VALUES = 512
-"""Of a part of the rows that share what is drawn."""
-STEPS = 8
+VALUES = 1024
+"""Of a program at once."""
+VALUES_BACK, STEPS = 512, 32
+"""The same in the backward pass, and how often."""
 WARPS = 1
 """Rows then lie in registers of the same threads, and sums over them need no exchange."""
-
-
-@triton.jit
-def _drawn(seed, block, line, column, width, ROWS: tl.constexpr):
-    counter = (block * ROWS + line)[:, None] * width + column[None, :]
-    low = (counter & 0xFFFFFFFF).to(tl.uint32)
-    high = (counter >> 32).to(tl.uint32)
-    return tl.philox(tl.load(seed), low, high, low * 0, low * 0)
 
 
 @triton.jit
@@ -41,29 +34,23 @@ def head(
     CLASSES: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
-    PARTS: tl.constexpr,
 ):
     """out = dropout(relu(value + bias)) @ weight + shift."""
-    block = tl.program_id(0).to(tl.int64)
-    line = tl.arange(0, ROWS)
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, COLUMNS)
     wanted = column < width
+    place = row[:, None] * width + column[None, :]
+    given = tl.load(value + place, mask=(row < rows)[:, None] & wanted[None, :], other=0.0)
+    if BIASED:
+        given += tl.load(bias + column, mask=wanted, other=0.0)[None, :]
+    given = tl.where(given > 0, given, 0.0)
     if DROPS:
-        drawn = _drawn(seed, block, line, column, width, ROWS)
-    for part in tl.static_range(PARTS):
-        row = block * (PARTS * ROWS) + part * ROWS + line
-        inside = (row < rows)[:, None] & wanted[None, :]
-        given = tl.load(value + row[:, None] * width + column[None, :], mask=inside, other=0.0)
-        if BIASED:
-            given += tl.load(bias + column, mask=wanted, other=0.0)[None, :]
-        given = tl.where(given > 0, given, 0.0)
-        if DROPS:
-            bits = (drawn[part // 2] >> (16 * (part % 2))) & 0xFFFF
-            given = tl.where(bits.to(tl.int32) >= threshold, given * tl.cast(factor, given.dtype), 0.0)
-        for label in tl.static_range(CLASSES):
-            towards = tl.load(weight + column * CLASSES + label, mask=wanted, other=0.0)
-            score = tl.sum(given * towards[None, :], axis=1) + tl.load(shift + label)
-            tl.store(out + row * CLASSES + label, score, mask=row < rows)
+        kept = sixteen_bits(tl.load(seed), place) >= threshold
+        given = tl.where(kept, given * tl.cast(factor, given.dtype), 0.0)
+    for label in tl.static_range(CLASSES):
+        towards = tl.load(weight + column * CLASSES + label, mask=wanted, other=0.0)
+        score = tl.sum(given * towards[None, :], axis=1) + tl.load(shift + label)
+        tl.store(out + row * CLASSES + label, score, mask=row < rows)
 
 
 @triton.jit
@@ -86,54 +73,45 @@ def head_backward(
     PADDED: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
-    PARTS: tl.constexpr,
     STEPS: tl.constexpr,
 ):
     """The gradient of ``value``, and for each program its sum over rows and the gradient of ``weight``, transposed."""
     program = tl.program_id(0).to(tl.int64)
-    line = tl.arange(0, ROWS)
     column = tl.arange(0, COLUMNS)
     wanted = column < width
     labels = tl.arange(0, PADDED)
     summed = tl.zeros((ROWS, COLUMNS), dtype=value.dtype.element_ty)
     learned = tl.zeros((PADDED, COLUMNS), dtype=value.dtype.element_ty)
+    scale = tl.cast(factor, value.dtype.element_ty)
     for step in range(STEPS):
-        block = program * STEPS + step
+        row = (program * STEPS + step) * ROWS + tl.arange(0, ROWS)
+        inside = (row < rows)[:, None] & wanted[None, :]
+        place = row[:, None] * width + column[None, :]
+        given = tl.load(value + place, mask=inside, other=0.0)
+        if BIASED:
+            given += tl.load(bias + column, mask=wanted, other=0.0)[None, :]
+        kept = (given > 0) & inside
         if DROPS:
-            drawn = _drawn(seed, block, line, column, width, ROWS)
-        for part in tl.static_range(PARTS):
-            row = block * (PARTS * ROWS) + part * ROWS + line
-            inside = (row < rows)[:, None] & wanted[None, :]
-            place = row[:, None] * width + column[None, :]
-            given = tl.load(value + place, mask=inside, other=0.0)
-            if BIASED:
-                given += tl.load(bias + column, mask=wanted, other=0.0)[None, :]
-            kept = (given > 0) & inside
-            scale = tl.cast(1.0, given.dtype)
-            if DROPS:
-                bits = (drawn[part // 2] >> (16 * (part % 2))) & 0xFFFF
-                kept = kept & (bits.to(tl.int32) >= threshold)
-                scale = tl.cast(factor, given.dtype)
-            given = tl.where(kept, given * scale, 0.0)
-            back = tl.zeros((ROWS, COLUMNS), dtype=given.dtype)
-            for label in tl.static_range(CLASSES):
-                towards = tl.load(weight + column * CLASSES + label, mask=wanted, other=0.0)
-                own = tl.load(gradient + row * CLASSES + label, mask=row < rows, other=0.0)
-                back += own[:, None] * towards[None, :]
-                found = tl.sum(given * own[:, None], axis=0)
-                learned += tl.where((labels == label)[:, None], found[None, :], 0.0)
-            back = tl.where(kept, back * scale, 0.0)
-            tl.store(result + place, back, mask=inside)
-            summed += back
+            kept = kept & (sixteen_bits(tl.load(seed), place) >= threshold)
+        given = tl.where(kept, given * scale, 0.0)
+        back = tl.zeros((ROWS, COLUMNS), dtype=given.dtype)
+        for label in tl.static_range(CLASSES):
+            towards = tl.load(weight + column * CLASSES + label, mask=wanted, other=0.0)
+            own = tl.load(gradient + row * CLASSES + label, mask=row < rows, other=0.0)
+            back += own[:, None] * towards[None, :]
+            learned += tl.where((labels == label)[:, None], tl.sum(given * own[:, None], axis=0)[None, :], 0.0)
+        back = tl.where(kept, back * scale, 0.0)
+        tl.store(result + place, back, mask=inside)
+        summed += back
     if BIASED:
         tl.store(bias_sums + program * width + column, tl.sum(summed, axis=0), mask=wanted)
     place = (program * CLASSES + labels)[:, None] * width + column[None, :]
     tl.store(weight_sums + place, learned, mask=(labels < CLASSES)[:, None] & wanted[None, :])
 
 
-def _tile(width: int) -> tuple[int, int]:
+def _tile(width: int, values: int) -> tuple[int, int]:
     columns = triton.next_power_of_2(width)
-    return max(1, VALUES // columns), columns
+    return max(1, values // columns), columns
 
 
 def scored(
@@ -148,9 +126,9 @@ def scored(
     """n x c class scores of n x h values."""
     (rows, width), classes = value.shape, weight.shape[1]
     out = torch.empty(rows, classes, dtype=value.dtype, device=value.device)
-    lines, columns = _tile(width)
+    lines, columns = _tile(width, VALUES)
     if rows:
-        head[(triton.cdiv(rows, PARTS * lines),)](
+        head[(triton.cdiv(rows, lines),)](
             value,
             value if bias is None else bias,
             value if seed is None else seed,
@@ -166,7 +144,6 @@ def scored(
             CLASSES=classes,
             ROWS=lines,
             COLUMNS=columns,
-            PARTS=PARTS,
             num_warps=WARPS,
         )
     return out
@@ -184,8 +161,8 @@ def scored_backward(
     """The gradients of values, bias and weight."""
     (rows, width), classes = value.shape, weight.shape[1]
     result = torch.empty_like(value)
-    lines, columns = _tile(width)
-    programs = triton.cdiv(rows, STEPS * PARTS * lines)
+    lines, columns = _tile(width, VALUES_BACK)
+    programs = triton.cdiv(rows, STEPS * lines)
     bias_sums = torch.empty(0 if bias is None else programs, width, dtype=value.dtype, device=value.device)
     weight_sums = torch.empty(programs, classes, width, dtype=value.dtype, device=value.device)
     if rows:
@@ -208,7 +185,6 @@ def scored_backward(
             PADDED=triton.next_power_of_2(classes),
             ROWS=lines,
             COLUMNS=columns,
-            PARTS=PARTS,
             STEPS=STEPS,
             num_warps=WARPS,
         )
