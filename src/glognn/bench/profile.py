@@ -39,8 +39,8 @@ def profile_method(method: Method, device: torch.device) -> list[dict[str, Any]]
         spent = event.self_device_time_total if gpu else event.self_cpu_time_total
         if spent > 0 and event.device_type.name == ("CUDA" if gpu else "CPU") and "#" not in event.key:
             name = _kernel(event.key) if gpu else event.key
-            before, calls = times.get(name, (0.0, 0))
-            times[name] = (before + spent / 1000 / seen, calls + event.count)
+            before, count = times.get(name, (0.0, 0))
+            times[name] = (before + spent / 1000 / seen, count + event.count)
     total = sum(spent for spent, _ in times.values())
     ranked = sorted(times.items(), key=lambda item: -item[1][0])
     rows = [
