@@ -11,11 +11,11 @@ ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
 NATIVE := $(wildcard src/glognn/native/*.cpp src/glognn/native/*.hpp) src/glognn/native/build.py
 SANITIZED := $(abspath $(VENV))/sanitized
 
-.PHONY: help run test lint types tests wheel native check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
-	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
+	@echo "make test             set up, then lint, types, tests, the site, and a run from the built wheel in a clean environment"
+	@echo "make docs             build the site in build/site, warnings as errors, and check its links"
 	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
 	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
 	@echo "make check-kills      kill train, tune, reproduce, predict and save 50 times each at a step of their writing, and"
@@ -38,7 +38,7 @@ $(VENV)/.run: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable ".[dev]"
+	$(INSTALL) --editable ".[dev,docs]"
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.run $(NATIVE)
@@ -48,7 +48,7 @@ $(VENV)/.native: $(VENV)/.run $(NATIVE)
 run: $(VENV)/.native
 	$(BIN)/glognn train --model glognn++ --model glognn --model mlp $(ARGS)
 
-test: lint types tests check-sanitizers wheel
+test: lint types tests docs check-sanitizers wheel
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -60,8 +60,12 @@ types: $(VENV)/.dev
 tests: $(VENV)/.dev $(VENV)/.native
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations 5
 
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m documents.check build/site
+
 wheel: $(VENV)/.dev
-	rm -rf dist build
+	rm -rf dist build/venv build/run
 	$(BIN)/python -m build --wheel
 	$(PYTHON) -m venv build/venv
 	build/venv/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt dist/*.whl
