@@ -11,6 +11,7 @@ ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
 NATIVE := $(wildcard src/glognn/native/*.cpp src/glognn/native/*.hpp) src/glognn/native/build.py
 SANITIZED := $(abspath $(VENV))/sanitized
 
+.PHONY: help run test lint types tests docs docs-tables wheel native check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
@@ -61,8 +62,12 @@ tests: $(VENV)/.dev $(VENV)/.native
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations 5
 
 docs: $(VENV)/.dev
+	$(BIN)/python -m documents.tables --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	$(BIN)/python -m documents.check build/site
+
+docs-tables: $(VENV)/.dev
+	$(BIN)/python -m documents.tables
 
 wheel: $(VENV)/.dev
 	rm -rf dist build/venv build/run

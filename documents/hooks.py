@@ -35,6 +35,7 @@ ROOT_PAGES = {
     "SECURITY.md": "security.md",
 }
 _CODE = re.compile(r"^<!-- code: ([\w.]+) -->$", re.MULTILINE)
+_NO_RECORD = re.compile(r"<!-- no record: (.*?) -->")
 _LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 _FENCE = re.compile(r"^( *)(```+).*?^\1\2$", re.DOTALL | re.MULTILINE)
 _MATH = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
@@ -82,6 +83,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Let links lead to where the files are in the site, and put in what is asked for by a comment."""
     markdown = _CODE.sub(lambda found: _source(found[1]), markdown).replace("<!-- licences -->", licences.table())
+    markdown = _NO_RECORD.sub(r"*No record of this table is kept: \1.*", markdown)
     places: dict[str, str] = config.extra["places"]
     own = next(path for path, uri in places.items() if uri == page.file.src_uri)
     here = PurePosixPath(page.file.src_uri).parent

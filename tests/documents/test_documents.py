@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -82,20 +81,3 @@ def test_links_of_documents_at_the_root_lead_somewhere() -> None:
         for link in re.findall(r"\]\(([^)]+)\)", document.read_text(encoding="utf-8")):
             if not link.startswith("http"):
                 assert (document.parent / link).exists(), (document.name, link)
-
-
-def test_the_table_of_the_readme_is_the_measured_one() -> None:
-    tables = json.loads((ROOT / "results/table1-published.json").read_text(encoding="utf-8"))
-    [last] = [table for table in tables if table["judged"] == "last"]
-    ours = {(cell["model"], cell["dataset"]): f"{cell['mean']:.2f}" for cell in last["cells"]}
-    paper = {
-        (cell["model"], cell["dataset"]): f"{cell['paper_mean']:.2f}" for cell in last["cells"] if cell["paper_mean"]
-    }
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    header, _, *lines = re.search(r"^\| \| texas.*?\n\n", readme, re.DOTALL | re.MULTILINE)[0].strip().splitlines()
-    datasets = [cell.strip() for cell in header.split("|")[2:-1]]
-    for line in lines:
-        label, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        model, whose = label.lower().split(", ")
-        known = ours if whose == "ours" else paper
-        assert cells == [known[model, dataset] for dataset in datasets]
