@@ -16,7 +16,8 @@ SANITIZED := $(abspath $(VENV))/sanitized
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, the site, and a run from the built wheel in a clean environment"
-	@echo "make docs             build the site in build/site, warnings as errors, and check its links"
+	@echo "make docs             build the site in build/site, warnings as errors, and check its links and its tables"
+	@echo "make docs-tables      write the tables of numbers in documents anew from the committed records"
 	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
 	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
 	@echo "make check-kills      kill train, tune, reproduce, predict and save 50 times each at a step of their writing, and"
