@@ -58,6 +58,8 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	@if ! command -v node > /dev/null; then echo "No node: a user's script is checked by mypy alone."; else set -ex; \
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/documents/user_script.py; fi
 
 tests: $(VENV)/.dev $(VENV)/.native
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations 5

@@ -81,7 +81,12 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead to where the files are in the site, and put in what is asked for by a comment."""
+    """Let links lead to where the files are in the site, and put in what is asked for by a comment.
+
+    Beside a page that stands alone there is no menu to show.
+    """
+    if page.parent is None:
+        page.meta.setdefault("hide", ["navigation"])
     markdown = _CODE.sub(lambda found: _source(found[1]), markdown).replace("<!-- licences -->", licences.table())
     markdown = _NO_RECORD.sub(r"*No record of this table is kept: \1.*", markdown)
     places: dict[str, str] = config.extra["places"]

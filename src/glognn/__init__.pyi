@@ -1,5 +1,6 @@
 """Every public name and where it is defined: the one place, which type checkers and the package itself read."""
 
+from glognn.bench.suite import bench as bench
 from glognn.data.catalog import find_dataset as find_dataset
 from glognn.data.npz import read_npz as read_npz
 from glognn.data.npz import write_npz as write_npz
@@ -15,6 +16,7 @@ from glognn.experiments.leaderboard import leaderboard as leaderboard
 from glognn.experiments.progress import Progress as Progress
 from glognn.experiments.reproduce import reproduce as reproduce
 from glognn.experiments.train import train_models as train_models
+from glognn.experiments.train_tables import train_tables as train_tables
 from glognn.experiments.tune import tune as tune
 from glognn.experiments.verify import verify as verify
 from glognn.explain.coefficients import coefficient_rows as coefficient_rows
