@@ -11,13 +11,14 @@ ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
 NATIVE := $(wildcard src/glognn/native/*.cpp src/glognn/native/*.hpp) src/glognn/native/build.py
 SANITIZED := $(abspath $(VENV))/sanitized
 
-.PHONY: help run test lint types tests docs docs-tables wheel native check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
+.PHONY: help run test lint types tests docs docs-tables docs-notebooks wheel native check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, the site, and a run from the built wheel in a clean environment"
 	@echo "make docs             build the site in build/site, warnings as errors, and check its links and its tables"
 	@echo "make docs-tables      write the tables of numbers in documents anew from the committed records"
+	@echo "make docs-notebooks   run the notebooks of docs/notebooks, and keep what they show (2 minutes)"
 	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
 	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
 	@echo "make check-kills      kill train, tune, reproduce, predict and save 50 times each at a step of their writing, and"
@@ -68,6 +69,9 @@ docs: $(VENV)/.dev
 	$(BIN)/python -m documents.tables --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	$(BIN)/python -m documents.check build/site
+
+docs-notebooks: $(VENV)/.dev $(VENV)/.native
+	$(BIN)/python -m documents.notebooks
 
 docs-tables: $(VENV)/.dev
 	$(BIN)/python -m documents.tables

@@ -1,9 +1,9 @@
 """What MkDocs calls while it builds the site.
 
 Pages are the files of docs/, the documents at the root of the repository, and those that :mod:`documents.models`,
-:mod:`documents.datasets` and :mod:`documents.reference` make of the code. A link to another file of the repository
-(a record, a module) is made to work by taking that file into the site: Markdown and Python as pages, others as they
-are. ``<!-- code: glognn.module.Class.function -->`` shows the source of a function. Formulas become MathML
+:mod:`documents.datasets`, :mod:`documents.notebooks` and :mod:`documents.reference` make. A link to another file of the
+repository (a record, a module) is made to work by taking that file into the site: Markdown and Python as pages, others
+as they are. ``<!-- code: glognn.module.Class.function -->`` shows the source of a function. Formulas become MathML
 here, so that no script has to be fetched to read them.
 """
 
@@ -26,7 +26,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from documents import datasets, licences, models, reference  # noqa: E402
+from documents import datasets, licences, models, notebooks, reference  # noqa: E402
 
 ROOT_PAGES = {
     "README.md": "index.md",
@@ -36,7 +36,7 @@ ROOT_PAGES = {
 }
 _CODE = re.compile(r"^<!-- code: ([\w.]+) -->$", re.MULTILINE)
 _NO_RECORD = re.compile(r"<!-- no record: (.*?) -->")
-_LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
+_LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|data:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 _FENCE = re.compile(r"^( *)(```+).*?^\1\2$", re.DOTALL | re.MULTILINE)
 _MATH = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
@@ -56,7 +56,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages that do not lie in docs/, then every file of the repository that some page links to."""
     places = {f"docs/{file.src_uri}": file.src_uri for file in files}
     texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in places if path.endswith(".md")}
-    made = {**models.pages(), **datasets.pages(), **reference.pages()}
+    made = {**models.pages(), **datasets.pages(), **reference.pages(), **notebooks.pages()}
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
         places[f"docs/{uri}"], texts[f"docs/{uri}"] = uri, text
