@@ -20,6 +20,7 @@ from glognn.cli import (
     doctor,
     evaluate,
     explain,
+    explore,
     leaderboard,
     models,
     portfolio,
@@ -53,6 +54,7 @@ _COMMANDS = {
     "predict": predict,
     "evaluate": evaluate,
     "explain": explain,
+    "explore": explore,
     "audit": audit,
     "serve": serve,
     "leaderboard": leaderboard,
@@ -67,7 +69,7 @@ _COMMANDS = {
     "bench": bench,
 }
 _PANELS = {
-    "Your graph": ("train", "predict", "evaluate", "explain", "leaderboard", "serve"),
+    "Your graph": ("train", "predict", "evaluate", "explain", "explore", "audit", "leaderboard", "serve"),
     "What there is": ("datasets", "models", "runs", "verify", "doctor"),
     "Research": ("tune", "reproduce", "portfolio", "bench", "shard"),
 }
