@@ -32,9 +32,7 @@ def command(
         bool,
         typer.Option("--serve", help="Show it at an address of this machine instead, with the reasons of every node."),
     ] = False,
-    port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65535, help="Of --serve; 0 takes a free one.")
-    ] = 8765,
+    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="Of --serve; 0 takes a free one.")] = 8765,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the layout, and of samples of large graphs.")] = 0,
     model: MODEL = None,
     split: SPLIT = None,
@@ -43,10 +41,10 @@ def command(
     """Write one HTML file to look around in: the graph, what was predicted, and why.
 
     It needs no network and no server, and can be sent to a colleague. Nodes are coloured by label, prediction,
-    confidence, error, degree or a column of your table, found by id, filtered, and chosen with a lasso into a CSV file. A
-    click on a node shows its prediction, the nodes that speak for and against it as arcs, and what its features add: the
-    numbers of 'glognn explain'. The page holds everything about up to 50,000 nodes and 500,000 edges; of larger graphs a
-    sample is drawn, and it is said.
+    confidence, error, degree or a column of your table, found by id, filtered, and chosen with a lasso into a CSV file.
+    A click on a node shows its prediction, the nodes that speak for and against it as arcs, and what its features add:
+    the numbers of 'glognn explain'. Up to 50,000 nodes and 500,000 edges are drawn; of larger graphs a sample is, and
+    it is said.
 
     --serve computes reasons when they are asked for, for every node, drawn or not. It listens on this machine alone and
     ends with Ctrl-C.
@@ -79,7 +77,8 @@ def command(
         data, _ = chosen.graph(data_mirror)
         explainer = open_explainer(chosen, data_mirror, data)
     words = ["glognn", "explain", str(run)]
-    words += ["--model", model] * (model is not None) + ["--split", str(split)] * (split is not None)
+    words += [] if model is None else ["--model", model]
+    words += [] if split is None else ["--split", str(split)]
     scores = getattr(chosen, "scores", {})
     told = [
         f"{name} {scores['metric'].replace('_', ' ')} {score_text(scores['metric'], scores[key])}"

@@ -155,10 +155,10 @@ class Column:
         if self.scaling == "standard":
             return numbers * self.std + self.mean
         if self.scaling == "log":
-            return np.sign(numbers) * (np.exp2(np.abs(numbers)) - 1) * self.unit
+            return np.asarray(np.sign(numbers) * (np.exp2(np.abs(numbers)) - 1) * self.unit)
         if self.scaling == "quantile":
             values, scores = np.array(self.knots).T
-            return np.interp(numbers, scores, values)
+            return np.asarray(np.interp(numbers, scores, values))
         return numbers
 
     def _scale(self, numbers: FloatArray) -> FloatArray:

@@ -40,7 +40,9 @@ def open_explainer(saved: Saved, mirror: Path | None = None, data: Data | None =
         for model in saved.models:
             _, graph = model.graph(data=data)
             names = feature_names(saved.tables, graph.num_features)
-            members.append(Member(model.config.model.name, Source(model.model(graph), graph, names), 1 / len(saved.models)))
+            members.append(
+                Member(model.config.model.name, Source(model.model(graph), graph, names), 1 / len(saved.models))
+            )
         predictions = saved.name(saved.score_all(data, "cpu"))
     else:
         assert isinstance(saved, SavedEnsemble)

@@ -1,4 +1,4 @@
-"""A trained model and its graph as a page to look around in: places, colours, reasons, and what classes say of classes."""
+"""A trained model and its graph as a page to look around in: places, colours, reasons, what classes say of classes."""
 
 from __future__ import annotations
 
@@ -262,7 +262,9 @@ def _columns(found: Explored, drawn: Ints) -> tuple[list[dict[str, Any]], dict[s
     for number, (name, values) in enumerate(named):
         if values.dtype == object:
             texts, codes, counts = np.unique(
-                np.array([value for value in values if value is not None], dtype=str), return_inverse=True, return_counts=True
+                np.array([value for value in values if value is not None], dtype=str),
+                return_inverse=True,
+                return_counts=True,
             )
             order = np.argsort(-counts, kind="stable")[:_CATEGORIES]
             place = np.full(len(texts), len(order))

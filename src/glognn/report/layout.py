@@ -2,8 +2,8 @@
 
 A node is described by the class scores of the model, and by random vectors of all nodes, added up along its links over
 three hops (so that nodes with the same surroundings get the same sum, whatever their classes). t-SNE of scikit-learn
-draws the descriptions on a plane. Of large graphs it draws some nodes, and each of the others lies between those that it
-is most like: 50,000 nodes and 500,000 edges take a minute at most.
+draws the descriptions on a plane. Of large graphs it draws some nodes, and each of the others lies between those that
+it is most like, so that the time grows with nodes and edges alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ Floats = npt.NDArray[np.float64]
 
 DRAWN = 2500
 """Nodes up to which t-SNE draws them all."""
-_WIDTH, _HOPS, _LINKS = 32, 3, 0.5
-_NEAREST, _SPREAD = 4, 0.004
+_WIDTH, _HOPS, _LINKS = 32, 3, 0.7
+_NEAREST, _SPREAD = 4, 0.008
+_STRETCHED = 2.5
 _STEPS, _COARSE = 400, 0.7
 """Of t-SNE: more steps and finer forces take thrice the time for the same picture."""
 
@@ -95,15 +96,16 @@ def _between(described: Floats, known: Floats, drawn: Floats) -> Floats:
     weights = 1 / (distances + 1e-9) ** 2
     weights /= weights.sum(axis=1, keepdims=True)
     # far apart on the plane, a mean would lie where nothing is: then the most alike decides
-    mean = np.einsum("nk,nkd->nd", weights, drawn[nearest])
+    mean: Floats = np.einsum("nk,nkd->nd", weights, drawn[nearest])
     apart = np.linalg.norm(drawn[nearest] - mean[:, np.newaxis], axis=2).max(axis=1) > 0.08
     mean[apart] = drawn[nearest[apart, 0]]
     return mean
 
 
 def _into_square(places: Floats) -> Floats:
-    """The same picture between 0 and 1."""
+    """The same picture between 0 and 1; one that is long is stretched, as distances along and across mean the same."""
     low, high = places.min(axis=0), places.max(axis=0)
-    size = max(float((high - low).max()), 1e-12)
-    found: Floats = (places - (low + high) / 2) / size + 0.5
+    sizes = np.maximum(high - low, 1e-12)
+    sizes = np.maximum(sizes, sizes.max() / _STRETCHED)
+    found: Floats = (places - (low + high) / 2) / sizes + 0.5
     return np.clip(found, 0, 1)

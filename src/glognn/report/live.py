@@ -66,7 +66,7 @@ def serve_page(
         server_version, sys_version, protocol_version = "glognn", "", "HTTP/1.1"
         timeout = 30
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             host = self.headers.get("Host", "")
             name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
             parts = urlsplit(self.path)

@@ -1,7 +1,8 @@
 "use strict";
-/* Nodes and edges on two WebGL canvases, through twgl.js. While the picture moves as many edges are drawn as there is time
-   for; when it rests the others are added, part by part. Edges come in an order in which every beginning is a sample. */
-const SHAPES = 4;
+/* Nodes and edges on a WebGL canvas, through twgl.js. While the picture moves as many edges are drawn as there is time
+   for; when it rests the others are added, part by part, and the nodes again above them. Edges come in an order in which
+   every beginning is a sample. */
+const SHAPES = 4, FAINTEST = 0.014, CROWD = 1.2;
 const POINTS = {
   vertex: `#version 300 es
     in vec2 place; in vec4 colour; in float look;
@@ -41,15 +42,13 @@ const LINES = {
 };
 
 class Drawing {
-  constructor(nodes, edges, x, y, ends) {
-    this.nodes = nodes; this.edges = edges; this.x = x; this.y = y; this.ends = ends;
+  constructor(canvas, x, y, ends) {
+    this.canvas = canvas; this.x = x; this.y = y; this.ends = ends;
     this.count = x.length;
     this.view = { x: 0.5, y: 0.5, scale: 1 };
-    this.frames = 0; this.budget = Math.min(120000, ends.length / 2); this.last = 0; this.rest = 0; this.asked = false; this.ink = 1;
-    const options = { antialias: false, alpha: true, premultipliedAlpha: true, preserveDrawingBuffer: true, powerPreference: "high-performance" };
-    this.gl = nodes.getContext("webgl2", options);
-    this.lines = edges.getContext("webgl2", options);
-    this.able = Boolean(this.gl && this.lines);
+    this.frames = 0; this.budget = Math.min(20000, ends.length / 2); this.moved = false; this.last = 0; this.rest = 0; this.asked = false; this.ink = 1;
+    this.gl = canvas.getContext("webgl2", { antialias: false, alpha: false, depth: false, preserveDrawingBuffer: true, powerPreference: "high-performance" });
+    this.able = Boolean(this.gl);
     if (!this.able) return;
     const place = new Uint16Array(2 * this.count);
     for (let i = 0; i < this.count; i++) { place[2 * i] = x[i]; place[2 * i + 1] = y[i]; }
@@ -61,12 +60,11 @@ class Drawing {
       place: at, colour: { numComponents: 4, data: this.colours, normalize: true },
       look: { numComponents: 1, data: this.looks, normalize: false },
     });
-    this.lineProgram = twgl.createProgramInfo(this.lines, [LINES.vertex, LINES.fragment]);
-    this.lineBuffers = twgl.createBufferInfoFromArrays(this.lines, { place: at, indices: { numComponents: 2, data: new Uint32Array(ends) } });
-    this.shownEdges = ends.length / 2;
+    this.lineProgram = twgl.createProgramInfo(this.gl, [LINES.vertex, LINES.fragment]);
+    this.lineBuffers = twgl.createBufferInfoFromArrays(this.gl, { place: { numComponents: 2, data: this._ends(null), normalize: true } });
     this.drawnEdges = 0;
     this._grid();
-    for (const canvas of [nodes, edges]) canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
   }
   setColours(colours, looks) {
     this.colours = colours;
@@ -76,21 +74,25 @@ class Drawing {
   }
   /* Edges with a hidden end are left out. */
   setShown(shown) {
-    const kept = new Uint32Array(this.ends.length);
-    let length = 0;
-    for (let i = 0; i < this.ends.length; i += 2) {
-      if (shown[this.ends[i]] && shown[this.ends[i + 1]]) { kept[length++] = this.ends[i]; kept[length++] = this.ends[i + 1]; }
-    }
-    const gl = this.lines;
-    gl.bindVertexArray(null);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.lineBuffers.indices);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, kept.subarray(0, length), gl.STATIC_DRAW);
-    this.shownEdges = length / 2;
+    twgl.setAttribInfoBufferFromArray(this.gl, this.lineBuffers.attribs.place, this._ends(shown));
     this.shown = shown;
     this.draw();
   }
-  get width() { return this.nodes.clientWidth; }
-  get height() { return this.nodes.clientHeight; }
+  /* The places of both ends of every edge that is shown. */
+  _ends(shown) {
+    const found = new Uint16Array(2 * this.ends.length);
+    let length = 0;
+    for (let k = 0; k < this.ends.length; k += 2) {
+      const a = this.ends[k], b = this.ends[k + 1];
+      if (shown && !(shown[a] && shown[b])) continue;
+      found[length] = this.x[a]; found[length + 1] = this.y[a]; found[length + 2] = this.x[b]; found[length + 3] = this.y[b];
+      length += 4;
+    }
+    this.shownEdges = length / 4;
+    return found.subarray(0, length);
+  }
+  get width() { return this.canvas.clientWidth; }
+  get height() { return this.canvas.clientHeight; }
   get ratio() { return Math.min(window.devicePixelRatio || 1, 2); }
   fit() { this.view = { x: 0.5, y: 0.5, scale: 0.92 * Math.min(this.width, this.height) || 1 }; this.draw(); }
   get closeness() { return this.view.scale / Math.max(1, 0.92 * Math.min(this.width, this.height)); }
@@ -120,44 +122,53 @@ class Drawing {
   _frame(now) {
     this.asked = false;
     if (this.moving) {
-      const took = now - this.last;
-      if (took < 400) {
-        if (took > 45) this.budget = Math.max(2000, this.budget * 0.6);
-        else if (took < 22) this.budget = Math.min(this.shownEdges, this.budget * 1.3 + 1000);
+      if (this.moved) {
+        const took = Math.max(1, now - this.last);
+        this.budget = Math.max(1000, Math.min(this.shownEdges, this.budget * Math.max(0.3, Math.min(1.2, 30 / took))));
       }
+      this.moved = true;
       this.moving = false; this.rest = 0;
       this._resize();
-      this._clear(this.lines, this.edges);
+      this._clear();
       this._lines(0, this.budget);
       this._points();
-    } else if (this.rest++ >= 6) this._lines(this.drawnEdges, this.budget);
+    } else {
+      this.moved = false;
+      if (this.rest++ >= 6) { this._lines(this.drawnEdges, 4 * this.budget); this._points(); }
+    }
     this.last = now; this.frames++;
     if (this.ondraw) this.ondraw();
-    if (this.drawnEdges < this.shownEdges) { this.asked = true; requestAnimationFrame((next) => this._frame(next)); }
+    if (this.drawnEdges < this.wantedEdges) { this.asked = true; requestAnimationFrame((next) => this._frame(next)); }
   }
   _resize() {
-    for (const canvas of [this.nodes, this.edges]) {
-      const width = Math.round(canvas.clientWidth * this.ratio), height = Math.round(canvas.clientHeight * this.ratio);
-      if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
-    }
+    const canvas = this.canvas, width = Math.round(canvas.clientWidth * this.ratio), height = Math.round(canvas.clientHeight * this.ratio);
+    if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
   }
   _uniforms() { return { centre: [this.view.x, this.view.y], zoom: [2 * this.view.scale / Math.max(1, this.width), -2 * this.view.scale / Math.max(1, this.height)] }; }
-  _clear(gl, canvas) { gl.viewport(0, 0, canvas.width, canvas.height); gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT); }
+  _clear() {
+    const gl = this.gl, [r, g, b] = this.ground || [1, 1, 1];
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.clearColor(r / 255, g / 255, b / 255, 1); gl.clear(gl.COLOR_BUFFER_BIT);
+  }
   _lines(start, count) {
-    const gl = this.lines, end = Math.min(this.shownEdges, Math.round(start + count));
+    const gl = this.gl, end = Math.min(this.wantedEdges, Math.round(start + count));
     if (start === 0) this.drawnEdges = 0;
     if (end <= start) return;
     const [r, g, b] = Shell.dark ? [0.72, 0.78, 0.86] : [0.3, 0.36, 0.45];
-    const strong = this.ink * this._strength();
+    const strong = Math.min(1, this.ink * this._strength() * (Shell.dark ? 0.55 : 1));
     gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.useProgram(this.lineProgram.program);
     twgl.setBuffersAndAttributes(gl, this.lineProgram, this.lineBuffers);
     twgl.setUniforms(this.lineProgram, { ...this._uniforms(), colour: [r * strong, g * strong, b * strong, strong] });
-    gl.drawElements(gl.LINES, 2 * (end - start), gl.UNSIGNED_INT, 8 * start);
+    gl.drawArrays(gl.LINES, 2 * start, 2 * (end - start));
     this.drawnEdges = end;
   }
+  /* As many as leave the picture readable: further away fewer, close by all of them. */
+  get wantedEdges() { return Math.min(this.shownEdges, Math.round(this.ink * CROWD * this._room() / FAINTEST)); }
   /* So faint that all edges together cover about a third of the picture; never below what 8 bits can show. */
-  _strength() {
+  _strength() { return Math.max(FAINTEST, Math.min(0.5, 0.34 * this._room() / Math.max(1, this.shownEdges))); }
+  /* How many edges of full strength would cover the picture once. */
+  _room() {
     if (!this.length) {
       let sum = 0;
       const some = Math.min(2000, this.ends.length / 2);
@@ -167,16 +178,14 @@ class Drawing {
       }
       this.length = sum / Math.max(1, some) || 0.1;
     }
-    const inside = 0.5 * this.view.scale ** 2 / Math.max(1, this.shownEdges * this.length * this.view.scale);
-    return Math.max(0.014, Math.min(0.5, 0.34 * inside * Math.pow(this.closeness, 0.3)));
+    return 0.5 * this.view.scale / this.length * Math.pow(Math.max(1, this.closeness), 0.8);
   }
   _points() {
     const gl = this.gl;
-    this._clear(gl, this.nodes);
     gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.useProgram(this.pointProgram.program);
     twgl.setBuffersAndAttributes(gl, this.pointProgram, this.points);
-    const rim = Shell.dark ? [0.07, 0.08, 0.1] : [1, 1, 1];
+    const rim = Shell.dark ? [0.36, 0.4, 0.46] : [1, 1, 1];
     twgl.setUniforms(this.pointProgram, { ...this._uniforms(), size: this.pointSize * this.ratio, rim });
     gl.drawArrays(gl.POINTS, 0, this.count);
   }

@@ -1,7 +1,7 @@
 "use strict";
 /* The page of glognn explore. Everything that comes from a user's tables is written as text, never as HTML. */
 (async () => {
-  const { get, make, count, signed, short } = Shell;
+  const { get, make, count, counted, signed, short } = Shell;
 
   /* What Python packed: see glognn.report.page.pack. */
   async function unpack() {
@@ -69,7 +69,7 @@
   }
   let mode = modes[0];
 
-  const drawing = new Drawing(get("nodes"), get("edges"), arrays.x, arrays.y, arrays.ends);
+  const drawing = new Drawing(get("graph"), arrays.x, arrays.y, arrays.ends);
   const overlay = get("overlay"), pen = overlay.getContext("2d"), stage = get("stage");
   const shown = new Uint8Array(nodes).fill(1);
   let open = -1, hovered = -1, lasso = null, lassoing = false, chosen = new Set(), before = [], reasons = null, outside = null;
@@ -96,11 +96,12 @@
   }
   function recolour() {
     const colours = new Uint8Array(4 * nodes), looks = new Uint8Array(nodes);
-    const some = chosen.size > 0;
+    const some = chosen.size > 0, ground = rgb(Shell.colour("--ground"));
+    drawing.ground = ground;
     for (let i = 0; i < nodes; i++) {
-      const [r, g, b] = colourOf(mode, i);
-      colours[4 * i] = r; colours[4 * i + 1] = g; colours[4 * i + 2] = b;
-      colours[4 * i + 3] = !shown[i] ? 0 : some && !chosen.has(i) ? 50 : 245;
+      const own = colourOf(mode, i), faint = some && !chosen.has(i);
+      for (let k = 0; k < 3; k++) colours[4 * i + k] = faint ? 0.2 * own[k] + 0.8 * ground[k] : own[k];
+      colours[4 * i + 3] = shown[i] ? 255 : 0;
       if (mode.kind === "group" && mode.values[i] >= 0) looks[i] = mode.name === "Error" ? mode.values[i] * 3 : shapeOf(mode.values[i]);
     }
     if (drawing.able) drawing.setColours(colours, looks);
@@ -186,7 +187,7 @@
     const found = record.matrix;
     if (!found || classes.length > 24) return;
     get("matrix-section").hidden = false;
-    get("matrix-about").textContent = `Mean coefficient of Z* (${found.model}): nodes of the row's class are spoken for (blue) or against (orange) by nodes of the column's.`;
+    get("matrix-about").textContent = `Mean coefficient of Z* (${found.model}): nodes of the row's class are spoken for (green) or against (purple) by nodes of the column's.`;
     const most = Math.max(...found.coefficients.flat().map(Math.abs)) || 1;
     const table = make("table", null, get("matrix"), "heat");
     const head = make("tr", null, make("thead", null, table));
@@ -214,6 +215,8 @@
     pen.beginPath(); pen.arc(px, py, radius, 0, 7); pen.lineWidth = thick; pen.strokeStyle = colour; pen.stroke();
   }
   function drawOver() {
+    overlay.hidden = open < 0 && hovered < 0 && !lasso;
+    if (overlay.hidden) return;
     const ratio = drawing.ratio, w = drawing.width, h = drawing.height;
     if (overlay.width !== Math.round(w * ratio) || overlay.height !== Math.round(h * ratio)) { overlay.width = Math.round(w * ratio); overlay.height = Math.round(h * ratio); }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -246,7 +249,7 @@
     pen.fillStyle = text; pen.fillText(kept, px, py);
   }
   function strengthOf(each) { return each.coefficient === null ? each.for : each.coefficient; }
-  /* One arc for each node that speaks: blue and whole for, orange and dashed against, as thick as it is strong. */
+  /* One arc for each node that speaks: green and whole for, purple and dashed against, as thick as it is strong. */
   function drawArcs(from, size, text, ground) {
     const told = [...reasons.supporters, ...reasons.opponents];
     const most = Math.max(...told.map((each) => Math.abs(strengthOf(each))), 1e-300);
@@ -259,7 +262,7 @@
         const bend = 0.22 * side;
         const mid = [(from[0] + to[0]) / 2 - dy * bend, (from[1] + to[1]) / 2 + dx * bend];
         const strength = Math.abs(strengthOf(each)) / most;
-        pen.globalAlpha = 0.35 + 0.6 * strength; pen.strokeStyle = colour; pen.lineWidth = 1 + 3.5 * strength; pen.setLineDash(dash);
+        pen.globalAlpha = 0.6 + 0.38 * strength; pen.strokeStyle = colour; pen.lineWidth = 1.5 + 3 * strength; pen.setLineDash(dash);
         pen.beginPath(); pen.moveTo(...from); pen.quadraticCurveTo(...mid, ...to); pen.stroke();
         pen.setLineDash([]); pen.globalAlpha = 1;
         ring(other, colour, size + 3.5, 2);
@@ -332,12 +335,12 @@
     const degree = who ? who.degree : arrays.degree[i];
     const facts = make("p", null, panel, "facts");
     const right = label < 0 ? "no label" : label === prediction ? `labelled ${className(label)}` : `labelled ${className(label)}: predicted wrongly`;
-    facts.textContent = [right, record.sets[who ? who.set : arrays.set[i]], `${count(degree)} link${degree === 1 ? "" : "s"}`, ...(who ? ["not drawn: the picture is a sample"] : [])]
+    facts.textContent = [right, record.sets[who ? who.set : arrays.set[i]], counted(degree, "link"), ...(who ? ["not drawn: the picture is a sample"] : [])]
       .filter((words, at, all) => all.indexOf(words) === at).join(" · ");
 
     const predicted = heading(`Predicted: ${className(prediction)}`, panel);
-    const likely = who
-      ? who.reasons.probabilities.map((value, at) => [at, value]).sort((a, b) => b[1] - a[1]).slice(0, 6)
+    const likely = reasons
+      ? reasons.probabilities.map((value, at) => [at, value]).sort((a, b) => b[1] - a[1]).slice(0, 6)
       : Array.from({ length: width }, (_, k) => [arrays.likely[i * width + k], arrays.chance[i * width + k]]);
     bars(predicted, likely.map(([number, value]) => ({ name: className(number), value, words: `${(100 * value).toFixed(1)} %`, colour: hue(number) })), "probabilities");
     drawReasons(panel, i);
@@ -370,7 +373,7 @@
         const itself = each.node === (outside ? outside.node : numberOf(i));
         if (itself) make("span", `${each.id} (itself)`, first); else link(each.id, place(each.node), first);
         const what = each.label >= 0 ? className(each.label) : `${className(each.prediction)}?`;
-        const shared = [each.neighbours ? `${count(each.neighbours)} neighbours shared` : "", each.features !== null ? `${count(each.features)} features shared` : each.cosine !== null ? `features alike ${each.cosine.toFixed(2)}` : ""].filter(Boolean).join(", ");
+        const shared = [each.neighbours ? `${counted(each.neighbours, "neighbour")} shared` : "", each.features !== null ? `${counted(each.features, "feature")} shared` : each.cosine !== null ? `features alike ${each.cosine.toFixed(2)}` : ""].filter(Boolean).join(", ");
         make("div", [what, shared].filter(Boolean).join(" · "), first, "small soft");
         if (withCoefficients) make("td", each.coefficient === null ? "" : signed(each.coefficient, 5), row, "number coefficient");
         make("td", signed(each.for, 4), row, `number margin ${each.for < 0 ? "against" : "for"}`);
@@ -451,7 +454,7 @@
     search.setAttribute("aria-expanded", String(Boolean(text)));
     search.setAttribute("aria-activedescendant", active >= 0 ? `match-${active}` : "");
   }
-  function take(i) { hideMatches(); search.value = ids[i]; get("nodes").focus(); open_(i, { go: 3 }); }
+  function take(i) { hideMatches(); search.value = ids[i]; get("graph").focus(); open_(i, { go: 3 }); }
   function hideMatches() { matches.hidden = true; search.setAttribute("aria-expanded", "false"); search.setAttribute("aria-activedescendant", ""); }
   search.addEventListener("input", showMatches);
   search.addEventListener("focus", () => { if (search.value) showMatches(); });
@@ -470,7 +473,7 @@
         const wanted = search.value.trim();
         ask(`find?id=${encodeURIComponent(wanted)}`, (found) => { hideMatches(); outside = found; open = -1; reasons = found.reasons; drawPanel(); drawOver(); get("live").textContent = `Node ${found.id}`; });
       }
-    } else if (event.key === "Escape") { event.stopPropagation(); if (matches.hidden) get("nodes").focus(); hideMatches(); }
+    } else if (event.key === "Escape") { event.stopPropagation(); if (matches.hidden) get("graph").focus(); hideMatches(); }
   });
 
   /* ---- the lasso */
@@ -487,7 +490,7 @@
     chosen = new Set();
     for (let i = 0; i < nodes; i++) { if (shown[i] && inside(polygon, ...drawing.screen(i))) chosen.add(i); }
     get("chosen").hidden = !chosen.size;
-    get("chosen-count").textContent = `${count(chosen.size)} node${chosen.size === 1 ? "" : "s"} chosen`;
+    get("chosen-count").textContent = `${counted(chosen.size, "node")} chosen`;
     recolour();
   }
   function dropChosen() { chosen = new Set(); get("chosen").hidden = true; recolour(); }
@@ -508,7 +511,7 @@
   }
 
   /* ---- mouse, touch and keys */
-  const surface = get("nodes"), fingers = new Map();
+  const surface = get("graph"), fingers = new Map();
   let pressed = null;
   const at = (event) => { const box = surface.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
   surface.addEventListener("pointerdown", (event) => {
@@ -571,7 +574,7 @@
     const typing = event.target.closest("input, select, textarea"), help = get("help");
     if (event.key === "Escape") {
       if (help.open) return;
-      if (typing) { event.target.blur(); get("nodes").focus(); } else if (lassoing) setLasso(false); else if (chosen.size) dropChosen(); else close();
+      if (typing) { event.target.blur(); get("graph").focus(); } else if (lassoing) setLasso(false); else if (chosen.size) dropChosen(); else close();
       return;
     }
     if (typing || help.open) return;
@@ -606,11 +609,18 @@
   get("clear").addEventListener("click", () => { for (const each of modes) { if (each.hiddenGroups) each.hiddenGroups.clear(); else { each.from = null; each.to = null; } } drawLegend(); filter(); });
 
   /* ---- begin */
+  let sample = "";
+  function tellSample() {
+    const few = drawing.able && drawing.ink > 0 && drawing.wantedEdges < drawing.shownEdges;
+    const words = few ? `Every ${ordinal(Math.round(drawing.shownEdges / Math.max(1, drawing.wantedEdges)))} link is drawn from this far; closer, all are.` : "";
+    if (drawing.able && get("note").textContent !== sample + words) get("note").textContent = sample + words;
+  }
+  function ordinal(number) { return number < 2 ? "other" : `${number}${["th", "st", "nd", "rd"][number % 100 > 10 && number % 100 < 14 ? 0 : number % 10] || "th"}`; }
   function tellAbout() {
     get("title").textContent = record.title;
     const sampled = nodes < record.nodes || record.drawn_edges < record.edges;
     get("about").textContent = [`${count(record.nodes)} nodes`, `${count(record.edges)} links`, record.score].filter(Boolean).join(" · ");
-    get("note").textContent = sampled ? `A sample is drawn: ${count(nodes)} of ${count(record.nodes)} nodes, ${count(record.drawn_edges)} of ${count(record.edges)} links.` : "";
+    sample = sampled ? `A sample is drawn: ${count(nodes)} of ${count(record.nodes)} nodes, ${count(record.drawn_edges)} of ${count(record.edges)} links. ` : "";
     const notes = get("notes"), reasons_ = Object.keys(record.reasons).length;
     make("p", `Places: ${record.layout}. Near means alike; directions mean nothing.`, notes);
     make("p", record.served ? "Reasons are computed when a node is opened." : reasons_ >= record.nodes ? "The file holds the reasons of every node."
@@ -619,8 +629,8 @@
     make("p", "Drawn with twgl.js (MIT licence, Gregg Tavares). This page asks nothing of the network.", notes);
   }
   tellAbout(); fillColours(); drawLegend(); drawMatrix();
-  drawing.ondraw = drawOver;
-  Shell.startTheme(get("theme"), () => { drawing.draw(); drawOver(); });
+  drawing.ondraw = () => { drawOver(); tellSample(); };
+  Shell.startTheme(get("theme"), () => { recolour(); drawOver(); });
   if (!drawing.able) get("note").textContent = "This browser has no WebGL 2, so that the graph is not drawn; search and the panel of a node work.";
   drawing.fit(); filter();
   new ResizeObserver(() => { drawing.draw(); drawOver(); }).observe(stage);

@@ -30,6 +30,7 @@ const Shell = {
   },
   colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); },
   count(number) { return number.toLocaleString("en-US"); },
+  counted(number, thing) { return `${Shell.count(number)} ${thing}${number === 1 ? "" : "s"}`; },
   /* As Python writes it: "+.4f". */
   signed(number, digits) { return (number < 0 || Object.is(number, -0) ? "-" : "+") + Math.abs(number).toFixed(digits); },
   short(number) {
