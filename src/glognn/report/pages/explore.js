@@ -634,6 +634,6 @@
   if (!drawing.able) get("note").textContent = "This browser has no WebGL 2, so that the graph is not drawn; search and the panel of a node work.";
   drawing.fit(); filter();
   new ResizeObserver(() => { drawing.draw(); drawOver(); }).observe(stage);
-  window.explore = { drawing, open: open_, close, csv, choose, get chosen() { return chosen; }, get node() { return open; }, ids };
+  window.explore = { drawing, ids, csv, open: open_, get node() { return open; }, held: (i) => String(numberOf(i)) in record.reasons };
   document.documentElement.dataset.ready = "true";
 })();
