@@ -25,6 +25,7 @@ from glognn.cli import (
     models,
     portfolio,
     predict,
+    report,
     reproduce,
     runs,
     serve,
@@ -58,6 +59,7 @@ _COMMANDS = {
     "audit": audit,
     "serve": serve,
     "leaderboard": leaderboard,
+    "report": report,
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,
@@ -69,7 +71,7 @@ _COMMANDS = {
     "bench": bench,
 }
 _PANELS = {
-    "Your graph": ("train", "predict", "evaluate", "explain", "explore", "audit", "leaderboard", "serve"),
+    "Your graph": ("train", "predict", "evaluate", "explain", "explore", "audit", "leaderboard", "report", "serve"),
     "What there is": ("datasets", "models", "runs", "verify", "doctor"),
     "Research": ("tune", "reproduce", "portfolio", "bench", "shard"),
 }

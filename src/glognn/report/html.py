@@ -45,7 +45,7 @@ def _block(block: Block, number: int) -> str:
     if isinstance(block, Text):
         if block.code:
             return f"<pre>{_text(block.text)}</pre>"
-        return "".join(f"<p>{_text(part)}</p>" for part in re.split(r"\n\s*\n", block.text))
+        return "".join(f"<p>{_text(part)}</p>" for part in re.split(r"\n\s*\n", block.text.strip()))
     if isinstance(block, Figure):
         content = base64.b64encode(block.path.read_bytes()).decode("ascii")
         caption = _text(block.caption)
@@ -74,7 +74,7 @@ def _row(row: Row, columns: tuple[Column, ...]) -> str:
 
 
 def _cell(cell: Cell, column: Column) -> str:
-    kind = ' class="number"' if column.number else ""
+    kind = ' class="number"' if column.number else ' class="whole"' if column.whole else ""
     value = "" if cell.value is None else f' data-value="{cell.value!r}"'
     before, after = _MARKS[cell.mark]
     arrow = f' <span class="arrow">{cell.arrow}</span>' if cell.arrow else ""
