@@ -118,3 +118,8 @@ def test_a_probability_of_zero_is_no_infinite_loss() -> None:
     with np.errstate(all="raise"):
         assert select(found, np.array([1, 1]), Scoring("accuracy")).tolist() == [1.0]
         assert np.isfinite(apply(np.ones(1), found, temperature(found[0], np.array([1, 1])))).all()
+
+
+def test_nodes_of_one_class_are_weighed_by_their_log_loss() -> None:
+    found = np.array([[[0.4, 0.6]], [[0.1, 0.9]]])
+    assert select(found, np.array([1]), Scoring("roc_auc")).tolist() == [0.0, 1.0]

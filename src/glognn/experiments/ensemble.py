@@ -35,20 +35,25 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     models = np.asarray(probabilities, dtype=np.float64)
     if models.ndim != 3 or not models.size or models.shape[1] != len(y):
         raise InputError(f"An ensemble needs models x {len(y)} nodes x classes. Got the shape {models.shape} instead.")
+    judges = [lambda means: scores(means, y, scoring), lambda means: -log_losses(means, y)]
+    if scoring.metric == "accuracy":
+        judges.reverse()
     total = np.zeros(models.shape[1:])
     chosen: list[int] = []
     best, length, raised = (-np.inf, -np.inf), 0, 0
     while len(chosen) < ROUNDS and len(chosen) - raised < PATIENCE:
         means = (total + models) / (len(chosen) + 1)
-        told = scores(means, y, scoring).tolist(), (-log_losses(means, y)).tolist()
-        judged = list(zip(*(told[::-1] if scoring.metric == "accuracy" else told), strict=True))
-        place = max(range(len(models)), key=judged.__getitem__)
+        first = np.nan_to_num(judges[0](means), nan=-np.inf)  # of nodes of one class some metrics are nothing
+        level = np.flatnonzero(first == first.max())  # the second need be asked about these alone, mostly one
+        second = judges[1](means[level])
+        place = int(level[second.argmax()])
+        judged = float(first[place]), float(second.max())
         total += models[place]
         chosen.append(place)
-        if judged[place][0] > best[0]:
+        if judged[0] > best[0]:
             raised = len(chosen)
-        if judged[place] > best:
-            best, length = judged[place], len(chosen)
+        if judged > best:
+            best, length = judged, len(chosen)
         if len(models) == 1:
             break
     weights: Floats = np.bincount(chosen[:length], minlength=len(models)) / length
