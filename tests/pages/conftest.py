@@ -103,7 +103,7 @@ class Page:
 
 @pytest.fixture
 def page(chromium: Any) -> Any:
-    """Open a file or an address; at the end the console must hold nothing, and no dialog must be up."""
+    """Open a file or an address; at the end the console must hold nothing, and a file must have loaded no other."""
     opened: list[Page] = []
 
     def open_(place: Path | str) -> Page:
@@ -112,3 +112,5 @@ def page(chromium: Any) -> Any:
 
     yield open_
     assert [each.complaints() for each in opened] == [[] for _ in opened]
+    if opened[-1].ask("location.protocol") == "file:":
+        assert opened[-1].ask("performance.getEntriesByType('resource').map((each) => each.name)") == []

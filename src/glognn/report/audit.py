@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glognn.data.arrow import Table as Columns
-from glognn.report.document import Table, columns, numeral, row, table
+from glognn.report.document import Cell, Table, columns, numeral, row, table
 
 
 def suspect_table(found: dict[str, Any], top: int) -> Table:
@@ -50,10 +50,14 @@ def duplicate_table(found: dict[str, Any], top: int) -> Table:
     numbers = ("links in common", "features in common")
     rows = []
     for each in found["duplicates"]["pairs"][:top]:
-        shares = (numeral(each[name], ".0%") for name in ("links", "features"))
+        shares = (_share(each[name]) for name in ("links", "features"))
         label = "same" if each["same_label"] else "another"
         rows.append(row(str(each["node"]), str(each["twin"]), *shares, label))
     return table(columns("test node", "twin", *numbers, "label", numbers=numbers), rows)
+
+
+def _share(value: float | None) -> Cell:
+    return Cell() if value is None else Cell(f"{100 * value:.0f} %", value)
 
 
 def drift_table(found: dict[str, Any], top: int) -> Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
 from rich.table import Table as RichTable
 
-from glognn.report.document import Column, Table, columns, numeral, row, table
+from glognn.report.document import Cell, Column, Table, columns, numeral, row, table
 
 Record = dict[str, Any]
 Row = dict[str, Any]
@@ -109,7 +111,21 @@ def bench_table(record: Record) -> RichTable:
 def full_table(record: Record) -> Table:
     """A row for each method on each dataset, with every column."""
     heads = headings(record)
-    return table(columns(*heads, numbers=heads[2:]), [row(*cells(record, each)) for each in record["rows"]])
+    rows = [row(*first, *(Cell(text, _value(text)) for text in rest)) for first, rest in _divided(record)]
+    return table(columns(*heads, numbers=heads[2:]), rows)
+
+
+def _divided(record: Record) -> Iterator[tuple[list[str], list[str]]]:
+    """Of each row the words, and the cells that hold numbers."""
+    for each in record["rows"]:
+        found = cells(record, each)
+        yield found[:2], found[2:]
+
+
+def _value(text: str) -> float | None:
+    """The number that a cell begins with, to sort by."""
+    found = re.match(r"[\d,.]+", text)
+    return None if found is None else float(found[0].replace(",", ""))
 
 
 def profile_tables(record: Record) -> list[Table]:
@@ -124,7 +140,7 @@ def profile_tables(record: Record) -> list[Table]:
                 row(
                     found["operation"],
                     numeral(found["ms"], ".3f"),
-                    numeral(found["share"], ".1%"),
+                    Cell(f"{100 * found['share']:.1f} %", found["share"]),
                     numeral(found["calls"], ".1f"),
                 )
                 for found in each["profile"]

@@ -269,7 +269,12 @@
         if (rank < 3) named.push([each, to]);
       });
     }
-    for (const [each, to] of named) label(each.id, to[0], to[1] - size - 7, text, ground, false);
+    const taken = [from];
+    for (const [each, to] of named) {
+      if (taken.some(([px, py]) => Math.abs(px - to[0]) < 90 && Math.abs(py - to[1]) < 16)) continue;
+      taken.push(to);
+      label(each.id, to[0], to[1] - size - 7, text, ground, false);
+    }
   }
 
   /* ---- the panel */
@@ -286,8 +291,10 @@
   }
   function keepInSight(i) {
     if (!drawing.able) return;
-    const [px, py] = drawing.screen(i);
-    if (px < 30 || py < 30 || px > drawing.width - 30 || py > drawing.height - 30) drawing.goTo(i);
+    const [px, py] = drawing.screen(i), margin = 60;
+    const into = (at, size) => Math.max(margin - at, 0) + Math.min(size - margin - at, 0);
+    const dx = into(px, drawing.width), dy = into(py, drawing.height);
+    if (dx || dy) drawing.move(dx, dy);
   }
   function close() { open = -1; reasons = null; outside = null; before = []; get("panel").hidden = true; drawing.draw(); drawOver(); }
   async function ask(path, then) {
@@ -328,7 +335,7 @@
     panel.hidden = false;
     const head = make("div", null, panel, "head");
     make("h2", who ? who.id : ids[i], head).id = "node";
-    const tools = make("div", null, head);
+    const tools = make("div", null, head, "tools");
     if (before.length) { const back = make("button", "Back", tools); back.type = "button"; back.addEventListener("click", back_); }
     const shut = make("button", "Close", tools); shut.type = "button"; shut.addEventListener("click", close);
     const label = who ? who.reasons.label : arrays.label[i], prediction = who ? who.reasons.prediction : arrays.prediction[i];
