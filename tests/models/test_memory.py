@@ -100,6 +100,7 @@ NATIVE: list[tuple[str, dict[str, Any]]] = [
     ("glognn", {"alpha": 0.0, "dropout": 0.0}),
     ("glognn", {"alpha": 1.0, "beta2": 0.0}),
     ("glognn++", {"num_layers": 3, "num_hops": 5, "hidden_channels": 40}),
+    ("glognn", {"num_encoder_layers": 4, "hidden_channels": 24}),
     ("glognn2", {}),
     ("glognn2", {"reads": "features degrees", "num_blocks": 2, "num_layers": 0}),
     ("glognn2", {"num_blocks": 1, "gated": "features link", "hidden_channels": 24, "dropout": 0.0}),

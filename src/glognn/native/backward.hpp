@@ -223,9 +223,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
                     for (int r = 0; r < C; ++r) total[r] += e * permute(d, lanes.rotated[r]);
                     Vector back = mixed<N, BACKWARD>(lanes, d, group.from_mixed);
                     if (problem.tau) {
-                        const Vector x = load(H + at);
-                        moved = fused(back, e, moved);
-                        moved = fused(d, g * load(H0 + at) - x, moved);
+                        moved = fused(back - d, e, moved);  // D (H' - H) without the hops
                         store(D0 + here, fused(g * tau, d - back, load(D0 + here)));
                         store(next + here, fused(tau, back - d, d));
                         continue;

@@ -1,4 +1,5 @@
-// Local residual blocks, forward and backward. For each block, with h the values before it and o over directions:
+// Local residual blocks and further layers of an encoder, forward and backward. For each block, with h the values before
+// it and o over directions:
 //
 //     u  = h R + r + sum_o A_o (h W_o + b_o)
 //     x  = (u - mean(u)) v,  v = 1 / sqrt(var(u) + 1e-5)        over the columns of a row
@@ -11,7 +12,8 @@
 //     dm_o = A_o^T du                   dW_o = h^T dm_o, db_o: sums over rows       dR = h^T du, dr: sums over rows
 //     dh = du R^T + sum_o dm_o W_o^T, to which jumping knowledge adds its share
 //
-// Directions with one matrix (an undirected graph) have one product: their maps are added up before it. Values lie in
+// A further layer of an encoder (without jumping knowledge) is a block without directions and normalisation:
+// h' = dropout(relu(u)), du = y. Directions with one matrix (an undirected graph) have one product: their maps are added up before it. Values lie in
 // panels of 16 columns, as hidden values do.
 
 #pragma once
@@ -49,24 +51,39 @@ void Engine::block_maps(int b, int64_t block, const float* from, float* to, Scra
     by_panels(width, [&](auto count, int64_t panel) {
         constexpr int P = decltype(count)::value;
         float* target = to + panel * step;
-        float* message = scratch.wide[2] + panel * step;
-        const auto mapped = [&](const float* map, const float* bias, float* out) {
+        float* message = scratch.wide[2] + panel * step;  // row by row, as a product with a sparse matrix gathers it
+        const auto mapped = [&](const float* map, const float* bias, float* out, int64_t row_step, int64_t panel_step) {
             Vector constant[P];
             for (int p = 0; p < P; ++p) constant[p] = load(bias + (panel + p) * LANES);
             dense_product<P>(source, n, problem.hidden, map + panel * map_step, map_step,
                              [&](int64_t i, const Vector* total) {
-                                 for (int p = 0; p < P; ++p) store(out + p * step + i * LANES, total[p] + constant[p]);
+                                 for (int p = 0; p < P; ++p)
+                                     store(out + p * panel_step + i * row_step, total[p] + constant[p]);
                              });
         };
-        mapped(maps + directions * layout.map, biases + directions * stride, target);
+        mapped(maps + directions * layout.map, biases + directions * stride, target, LANES, step);
         for (int64_t o = 0; o < problem.matrices; ++o) {
-            mapped(message_maps + o * layout.map, message_biases + o * stride, message);
-            multiply<P>(problem.along[o], message, LANES, step, [&](int64_t i, const Vector* total) {
+            mapped(message_maps + o * layout.map, message_biases + o * stride, message, P * LANES, LANES);
+            multiply<P>(problem.along[o], message, P * LANES, LANES, [&](int64_t i, const Vector* total) {
                 float* out = target + i * LANES;
                 for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + total[p]);
             });
         }
     });
+}
+
+// From u to h' without normalisation.
+void Engine::activate(int b, int64_t block, bool training, const float* values, float* out, float share, float* total) {
+    const uint16_t* bits = training ? kept(b, layout.heads + block) : nullptr;
+    const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), times = splat(share);
+    for (int64_t t = 0; t < width; ++t)
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t at = (t * n + i) * LANES;
+            Vector h = rectified(load(values + at));
+            if (bits) h = chosen(bits[i * width + t], h * scale);
+            store(out + at, h);
+            if (total) store(total + at, fused(h, times, load(total + at)));
+        }
 }
 
 // From u to h', sixteen rows at a time; in training x takes the place of u. Where there is a total, it gets h' added.
@@ -125,12 +142,36 @@ void Engine::blocks_forward(int b, bool training, const float* shares, Scratch& 
             if (total) store(total + at, h * share);
         }
     for (int64_t block = 0; block < problem.blocks; ++block) {
-        float* between = training ? local[b].normal[block] : scratch.wide[1];
         float* out = training ? local[b].outputs[block + 1] : scratch.wide[0];
+        float* between = !training ? scratch.wide[1] : problem.jumping ? local[b].normal[block] : out;
+        float* summed = shares[block + 1] > 0 ? total : nullptr;
         block_maps(b, block, from, between, scratch);
-        normalize(b, block, training, between, out, shares[block + 1], total);
+        if (problem.jumping)
+            normalize(b, block, training, between, out, shares[block + 1], summed);
+        else
+            activate(b, block, training, between, out, shares[block + 1], summed);
         from = out;
     }
+}
+
+// From the gradient of h' (wide[0]) to that of u (wide[1]) without normalisation, and that of r (norms).
+void Engine::activate_backward(int b, int64_t block, Scratch& scratch) {
+    const float *result = local[b].outputs[block + 1].data, *gradient = scratch.wide[0].data;
+    float *out = scratch.wide[1], *column_sums = scratch.norms + 2 * stride;
+    const bool dropping = settings[b].dropout > 0;
+    const Vector scale = splat(static_cast<float>(dropping ? 1 / (1 - settings[b].dropout) : 1.0));
+    std::memset(column_sums, 0, stride * sizeof(float));
+    for (int64_t t = 0; t < width; ++t)
+        for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+            Vector column = splat(0);
+            for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
+                const int64_t at = (t * n + i) * LANES;
+                const Vector du = gated(load(result + at), 0xFFFFu, load(gradient + at) * scale);
+                store(out + at, du);
+                column += du;
+            }
+            store(column_sums + t * LANES, load(column_sums + t * LANES) + column);
+        }
 }
 
 // From the gradient of h' (wide[0]) to that of u (wide[1]), and those of w, e and r (norms).
@@ -194,7 +235,10 @@ void Engine::block_backward(int b, int64_t block, const Adam& given, float share
     const int64_t biases = layout.map_bias + block * layout.map_biases;
     float *const w = weights(b), *const m = first(b), *const v = second(b);
     const auto update = [&](int64_t at, Vector gradient) { adam.update(w + at, m + at, v + at, gradient); };
-    normalize_backward(b, block, scratch);
+    if (problem.jumping)
+        normalize_backward(b, block, scratch);
+    else
+        activate_backward(b, block, scratch);
     // Row k of a map times du becomes a product with the map transposed; maps with one matrix are added up.
     float* turned = scratch.turned;
     const int64_t each = problem.matrices < directions ? directions : 1;
@@ -276,8 +320,10 @@ void Engine::block_backward(int b, int64_t block, const Adam& given, float share
     }
     update_map(du, directions, 1);
     for (int64_t k = 0; k < stride; k += LANES) {
-        update(layout.norm + block * stride + k, load(scratch.norms + k));
-        update(layout.norm_bias + block * stride + k, load(scratch.norms + stride + k));
+        if (problem.jumping) {
+            update(layout.norm + block * stride + k, load(scratch.norms + k));
+            update(layout.norm_bias + block * stride + k, load(scratch.norms + stride + k));
+        }
         update(biases + directions * stride + k, load(scratch.norms + 2 * stride + k));
     }
 }

@@ -1,7 +1,7 @@
 // Training of many GloGNN models at once on a CPU: forward, backward written by hand, and Adam.
 //
-// The mathematics is that of nn/encoder.py, nn/blocks.py, nn/hops.py, nn/global_homophily.py, models/glognn.py with two
-// encoder layers fused at the hidden one, and models/glognn2.py. The interface is plain C and uses no header of Python or torch; all parameters and
+// The mathematics is that of nn/encoder.py, nn/blocks.py, nn/hops.py, nn/global_homophily.py, models/glognn.py with
+// inputs that are fused at the hidden layer, and models/glognn2.py. The interface is plain C and uses no header of Python or torch; all parameters and
 // moments belong to the caller. One translation unit, compiled once for each level of vector instructions.
 //
 // No exception leaves: every function that may fail returns a status, and glognn_failure says more.

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int OUTER_ROWS = 256;  // of both factors, which stay in the cache while all of a gradient is summed
+constexpr int OUTER_ROWS = 128;  // of both factors, which stay in the cache while all of a gradient is summed
 
 // A dense matrix of which 16 columns lie side by side: row by row (panel = 16), or in panels of 16 columns.
 struct Rows {

@@ -129,6 +129,7 @@ struct Engine {
     template <int P> void update_inputs(int b, int64_t head, int64_t panel, const Adam&, Scratch&, double* dots);
     void update_inputs(int b, const Adam&, Scratch&);
 
+    bool several() const { return problem.jumping || problem.blocks; }  // whether the head sees more than hidden values
     // jumping.hpp
     int64_t sources(int b, const float* shares, Source*);
     template <int N> void jumping_head(int b, float* embedding, int64_t row, int training, int evaluation, Scratch&);
@@ -142,6 +143,8 @@ struct Engine {
     void block_maps(int b, int64_t block, const float* from, float* to, Scratch&);
     void normalize(int b, int64_t block, bool training, float* values, float* out, float share, float* total);
     void normalize_backward(int b, int64_t block, Scratch&);
+    void activate(int b, int64_t block, bool training, const float* values, float* out, float share, float* total);
+    void activate_backward(int b, int64_t block, Scratch&);
     void block_backward(int b, int64_t block, const Adam&, float share, Scratch&);
     uint32_t inside(int64_t panel) const {  // the lanes of a panel that are columns
         const int64_t count = std::min<int64_t>(problem.hidden - panel * LANES, LANES);

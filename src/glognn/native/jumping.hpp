@@ -18,9 +18,14 @@ namespace {
 
 constexpr int MAX_SOURCES = 1 + 64 + MAX_INPUTS;
 
-// a, in float64 from the largest on.
+// a, in float64 from the largest on; without jumping knowledge all of the last block's.
 void Engine::read_shares(int b, float* shares) {
     const int64_t count = layout.heads + problem.blocks;
+    if (!problem.jumping) {
+        std::fill(shares, shares + count, 0.0f);
+        shares[problem.blocks] = 1;
+        return;
+    }
     const float* s = weights(b) + layout.shares;
     double powers[MAX_SOURCES], total = 0;
     const float most = *std::max_element(s, s + count);
@@ -31,7 +36,9 @@ void Engine::read_shares(int b, float* shares) {
 // What is summed in training, in the order of the shares.
 int64_t Engine::sources(int b, const float* shares, Source* found) {
     int64_t count = 0;
-    if (problem.blocks)
+    if (!problem.jumping)
+        found[count++] = {local[b].outputs.back().data, nullptr, 1};
+    else if (problem.blocks)
         for (const Buffer& output : local[b].outputs) {
             found[count] = {output.data, nullptr, shares[count]};
             ++count;
@@ -221,7 +228,7 @@ void Engine::jumping_step(int b, const Adam& adam, Scratch& scratch) {
             block_backward(b, block, adam, shares[block], scratch);
         open_backward(b, gradient, scratch.columns);
     }
-    update_shares(b, adam, scratch);
+    if (problem.jumping) update_shares(b, adam, scratch);
 }
 
 }  // namespace

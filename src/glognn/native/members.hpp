@@ -68,7 +68,7 @@ void Group::forward(Scratch& scratch) {
         const int evaluating = evaluation[b] / per * LANES + evaluation[b] % per * c;
         by_classes(c, [&](auto classes) {
             constexpr int N = decltype(classes)::value;
-            if (engine.problem.jumping)
+            if (engine.several())
                 engine.jumping_head<N>(first + b, embeddings[0], row, training, evaluating, scratch);
             else
                 engine.hidden_head<N>(first + b, embeddings[0], row, training, evaluating);
@@ -101,7 +101,7 @@ void Group::step(Scratch& scratch, double* losses) {
             constexpr int N = decltype(classes)::value;
             const float* gradient = scratch.gradient_initial;
             const int64_t row = training_vectors * LANES;
-            if (problem.jumping)
+            if (engine.several())
                 engine.jumping_backward<N>(member, gradient, row, slot, scratch, bias);
             else
                 engine.head_backward<N>(member, gradient, row, slot, scratch, bias);
@@ -109,7 +109,7 @@ void Group::step(Scratch& scratch, double* losses) {
         float *w = engine.weights(member), *f = engine.first(member), *s = engine.second(member);
         const auto update = [&](int64_t at, Vector gradient) { adam.update(w + at, f + at, s + at, gradient); };
         for (int64_t k = 0; k < c * layout.stride; k += LANES) update(layout.head + k, load(scratch.head + k));
-        if (problem.jumping) engine.jumping_step(member, adam, scratch);
+        if (engine.several()) engine.jumping_step(member, adam, scratch);
         update(layout.head_bias, bias);
         engine.update_inputs(member, adam, scratch);
         if (m.gamma == 1) continue;  // the layers are the identity: lambda and S have no gradient and no decay
@@ -164,7 +164,7 @@ Engine::Engine(const Problem& given)
     if (problem.blocks) local.resize(members);
     for (Local& each : local) {
         for (int64_t l = 0; l <= problem.blocks; ++l) each.outputs.emplace_back(static_cast<size_t>(n * stride));
-        for (int64_t l = 0; l < problem.blocks; ++l) {
+        for (int64_t l = 0; problem.jumping && l < problem.blocks; ++l) {
             each.normal.emplace_back(static_cast<size_t>(n * stride));
             each.deviations.emplace_back(static_cast<size_t>(n));
         }
@@ -193,7 +193,7 @@ Engine::Engine(const Problem& given)
             s.turned.resize((problem.directions + 1) * layout.map + stride);
             s.norms.resize(4 * stride);
         }
-        s.share_gradients.resize(problem.jumping ? layout.heads + problem.blocks : 0);
+        s.share_gradients.resize(several() ? layout.heads + problem.blocks : 0);
         s.scale_free.resize(most);
         s.tau_gradients.resize(most);
         s.to_mixed.resize(most);

@@ -52,7 +52,7 @@ class CoreSizes:
         scaled: Whether they have a weight for each class (GloGNN++).
         inputs: The matrices that the encoder reads.
         jumping: Whether hidden values are summed with learnt shares (GloGNN2).
-        blocks: Local blocks.
+        blocks: Local blocks, or layers of the encoder beyond two.
         directions: Operators of a block, each with weights of its own.
         tau: Whether a layer goes a learnt share of the way.
     """
@@ -86,7 +86,7 @@ class CoreSizes:
         """Values of a member's weights as they are stored, with what fills vectors."""
         columns = sum(each.columns for each in self.inputs)
         dense = columns + self.classes + len(self.inputs)
-        dense += self.blocks * ((self.directions + 1) * (self.hidden + 1) + 2)
+        dense += self.blocks * ((self.directions + 1) * (self.hidden + 1) + 2 * self.jumping)
         vectors = 1 + self.scaled + self.tau + sum(each.gated for each in self.inputs)
         shares = padded(self.heads + self.blocks) if self.jumping else 0
         return dense * self.stride + LANES * vectors + padded(self.hops) + shares
@@ -104,7 +104,8 @@ class CoreSizes:
         total = self.members * self.heads * wide
         total += self.members * self.dropping * self.nodes * (self.stride // LANES) * _BITS * (self.heads + self.blocks)
         if self.blocks:
-            total += self.members * ((2 * self.blocks + 1) * wide + self.blocks * _buffer(self.nodes))
+            total += self.members * (self.blocks + 1) * wide
+            total += self.members * self.blocks * self.jumping * (wide + _buffer(self.nodes))
         for each, trained in zip(vectors, training, strict=True):
             row = each * LANES
             total += (self.layers + 1) * _buffer(self.nodes * row)
@@ -119,7 +120,7 @@ class CoreSizes:
             maps = (self.directions + 1) * self.hidden + 1
             scratch += 4 * wide + _buffer(maps * self.stride) + _buffer(4 * self.stride)
         sums = (self.hops * LANES + slots * self.classes) * max(training) + most * (self.hops + 2)
-        sums += self.heads + self.blocks if self.jumping else 0
+        sums += self.heads + self.blocks if self.jumping or self.blocks else 0
         return total + sum(cut) + self.threads * (scratch + 2 * most * _SQUARE + sums * _DOUBLE)
 
     def _partial(self) -> int:

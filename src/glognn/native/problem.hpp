@@ -44,7 +44,7 @@ struct Problem {
     int64_t scale_free;            // betas are multiples of the mean squared norm of the embedding's columns
     int64_t tau;                   // a layer goes a learnt share of the way
     int64_t jumping;               // hidden values are summed with learnt shares (jumping.hpp)
-    int64_t blocks;                // local blocks
+    int64_t blocks;                // local blocks; without jumping, further layers of the encoder
     int64_t directions, matrices;  // maps of neighbours in a block, and operators: one may serve two maps
     int64_t inputs;
     const Input* input;
@@ -84,8 +84,8 @@ struct Layout {
         hops = take(padded(p.hops));
         scale = take(p.coefficient == PLAIN ? 0 : LANES);
         map_bias = take(p.blocks * map_biases);
-        norm = take(p.blocks * stride);
-        norm_bias = take(p.blocks * stride);
+        norm = take(p.jumping ? p.blocks * stride : 0);
+        norm_bias = take(p.jumping ? p.blocks * stride : 0);
         shares = take(p.jumping ? padded(heads + p.blocks) : 0);
         for (int64_t i = 0; i < p.inputs; ++i) gate[i] = take(p.input[i].gated ? LANES : 0);
         tau = take(p.tau ? LANES : 0);

@@ -281,16 +281,22 @@ class _Place:
 
 def _order(model: GloGNN) -> list[str]:
     """The names of parameters in the order in which the library expects them; some a model may lack."""
-    names, blocks = list(model.encoder.weights), [f"blocks.blocks.{number}" for number in range(_num_blocks(model))]
+    names, count = list(model.encoder.weights), _num_blocks(model)
+    blocks = [f"blocks.blocks.{number}" for number in range(count)]
+    maps = [f"{block}.maps" for block in blocks]
+    head = "encoder.tails.0.0"
+    if not isinstance(model, GloGNN2):
+        *maps, head = [f"encoder.tails.0.{number}" for number in range(count + 1)]
     return [
         *(f"encoder.inputs.{name}.weight" for name in names),
-        *(f"{block}.maps.weight" for block in blocks),
-        "encoder.tails.0.0.weight",
+        *(f"{each}.weight" for each in maps),
+        f"{head}.weight",
         *(f"encoder.inputs.{name}.bias" for name in names),
-        "encoder.tails.0.0.bias",
+        f"{head}.bias",
         "layer.hops.weight",
         "layer.scale",
-        *(f"{block}.{part}" for part in ("maps.bias", "norm.weight", "norm.bias") for block in blocks),
+        *(f"{each}.bias" for each in maps),
+        *(f"{block}.norm.{part}" for part in ("weight", "bias") for block in blocks),
         "encoder.shares",
         *(f"encoder.gates.{name}" for name in names),
         "layer.tau",
@@ -300,6 +306,7 @@ def _order(model: GloGNN) -> list[str]:
 def _places(model: GloGNN) -> dict[str, _Place]:
     shapes = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     maps = 1 + len(_neighbours(model))
+    head = next(name for name in reversed(shapes) if name.startswith("encoder.tails.") and name.endswith(".weight"))
     places: dict[str, _Place] = {}
     start = 0
     for name in _order(model):
@@ -308,8 +315,8 @@ def _places(model: GloGNN) -> dict[str, _Place]:
             places[name] = _Place(
                 start,
                 shapes[name],
-                panels=matrix and not name.startswith("encoder.tails."),
-                transposed=matrix and name.startswith("encoder.tails."),
+                panels=matrix and name != head,
+                transposed=name == head,
                 maps=maps if ".maps." in name else 1,
             )
             start = places[name].end
@@ -318,7 +325,8 @@ def _places(model: GloGNN) -> dict[str, _Place]:
 
 
 def _num_blocks(model: GloGNN) -> int:
-    return model.config.num_blocks if isinstance(model, GloGNN2) else 0
+    """Local blocks, or layers of the encoder beyond two."""
+    return model.config.num_blocks if isinstance(model, GloGNN2) else model.config.num_encoder_layers - 2
 
 
 def _neighbours(model: GloGNN) -> tuple[str, ...]:
@@ -407,7 +415,7 @@ def refusal_of_settings(model: ModelConfig, training: TrainingConfig, graph: Gra
 def _refused_of_glognn(model: GloGNNConfig, graph: Graph) -> tuple[tuple[bool, str], ...]:
     return (
         (graph.x is None and model.alpha < 1, "features, which this graph has not, or alpha 1"),
-        (model.num_encoder_layers != 2, f"2 encoder layers, not {model.num_encoder_layers}"),
+        (model.num_encoder_layers < 2, f"at least 2 encoder layers, not {model.num_encoder_layers}"),
         (model.fusion != "hidden", f"fusion 'hidden', not '{model.fusion}'"),
     )
 
