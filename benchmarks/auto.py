@@ -1,14 +1,14 @@
 """``auto`` on graphs that its portfolio was not built from: every graph as a record, and a table.
 
-    python benchmarks/auto.py members --datasets texas,cora,squirrel --runs runs/portfolio
-    python benchmarks/auto.py judge --datasets texas,cora,squirrel --runs runs/portfolio --time-limit 60 --device cuda \
-        --out results/auto.jsonl
-    python benchmarks/auto.py table --out results/auto.jsonl
+    python benchmarks/auto.py members --datasets texas,cora,squirrel --splits 0-2 --device cuda
+    python benchmarks/auto.py build --datasets texas,cora,squirrel
+    python benchmarks/auto.py judge --datasets texas,cora,squirrel --time-limit 60 --device cuda
+    python benchmarks/auto.py table
 
-``members`` trains all members of the package's portfolio on every graph, in a folder for each, and goes on where it was
-stopped. ``judge`` builds a portfolio for each graph from the folders of all others, those of the same origin left out
-too, and trains it within the time limit. Both take graphs by name or file, may be run by several processes on different
-graphs, and add to what is there.
+``members`` trains all of ``candidates.toml`` on every graph, in a folder for each, and goes on where it was stopped.
+``build`` makes a portfolio for each graph from the folders of all others, those of the same origin left out too, and
+one from all of them. ``judge`` trains a graph's portfolio within the time limit. They take graphs by name or file;
+``members`` and ``judge`` may be run by several processes on different graphs, and add to what is there.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from typing import Any
 
 import glognn
 from glognn.experiments.layout import DONE
-from glognn.experiments.portfolio import write_portfolio
+from glognn.experiments.portfolio import read_portfolio, write_portfolio
 from glognn.experiments.portfolio_building import build_portfolio, read_judged
 
 SMALL = "texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed"
+CANDIDATES = Path(__file__).with_name("candidates.toml")
 ORIGINS = (
     {"texas", "cornell", "cornell-corrected"},  # the published cornell has the edges of texas
-    {"chameleon", "chameleon_filtered", "chameleon_filtered_directed"},
+    {"chameleon", "chameleon_filtered", "chameleon_filtered_directed", "chameleon-filtered"},
 )
 """Graphs that are made of the same data: a portfolio built from one says something about the others."""
 
@@ -37,33 +38,42 @@ def name_of(dataset: str) -> str:
 
 
 def train_members(dataset: str, options: argparse.Namespace) -> None:
-    """All members, however long they take, in a folder that is gone on with."""
+    """All candidates, in a folder that is gone on with."""
     folder = options.runs / name_of(dataset)
     limit, mirror = options.time_limit or 1e6, options.data_mirror
     if (folder / "auto.toml").exists():
         glognn.auto(resume=folder, time_limit=limit, data_mirror=mirror)
     else:
         more: dict[str, Any] = {"splits": options.splits, "quality": "best", "device": options.device}
-        glognn.auto(dataset, out=folder, time_limit=limit, data_mirror=mirror, **more)
+        glognn.auto(dataset, out=folder, time_limit=limit, data_mirror=mirror, portfolio=CANDIDATES, **more)
 
 
-def judge(dataset: str, graphs: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+def build(datasets: list[str], options: argparse.Namespace) -> None:
+    """A portfolio for each graph, and what it was built from, in ``portfolios``."""
+    folders = sorted(path.parent for path in options.runs.glob(f"*/{DONE}"))
+    graphs = {folder.name: read_judged(folder, options.data_mirror) for folder in folders}
+    options.portfolios.mkdir(parents=True, exist_ok=True)
+    for name in ("all", *map(name_of, datasets)):
+        same = next((origin for origin in ORIGINS if name in origin), {name})
+        used = {each: graph for each, graph in graphs.items() if each not in same}
+        steps = build_portfolio(list(used.values()), options.size)
+        note = f"Built from {', '.join(used)}."
+        write_portfolio(options.portfolios / f"{name}.toml", [step.member for step in steps], note)
+        print(name, *(f"{step.member.name} {step.worth:.2f}" for step in steps), flush=True)
+
+
+def judge(dataset: str, options: argparse.Namespace) -> dict[str, Any]:
     """The record of a graph: its portfolio, what became of its members, and the scores of the ensemble."""
     name = name_of(dataset)
-    same = next((origin for origin in ORIGINS if name in origin), {name})
-    used = {each: graph for each, graph in graphs.items() if each not in same}
-    steps = build_portfolio(list(used.values()))
+    portfolio = options.portfolios / f"{name}.toml"
+    more: dict[str, Any] = {"splits": options.splits, "quality": options.quality, "device": options.device}
+    if options.threads:
+        more["threads"] = options.threads
     with TemporaryDirectory() as place:
-        portfolio = Path(place) / "portfolio.toml"
-        write_portfolio(portfolio, [step.member for step in steps], f"Built without {name}.")
-        out = Path(place) / "run"
-        more: dict[str, Any] = {"splits": options.splits, "quality": options.quality, "device": options.device}
-        if options.threads:
-            more["threads"] = options.threads
         record = glognn.auto(
             dataset,
             portfolio=portfolio,
-            out=out,
+            out=Path(place) / "run",
             time_limit=options.time_limit or 300,
             data_mirror=options.data_mirror,
             **more,
@@ -74,10 +84,9 @@ def judge(dataset: str, graphs: dict[str, Any], options: argparse.Namespace) -> 
         "time_limit": options.time_limit or 300,
         "device": options.device,
         "quality": options.quality,
-        "built_from": sorted(used),
-        "portfolio": [step.member.table() for step in steps],
+        "portfolio": [member.table() for member in read_portfolio(portfolio)],
         "members": record["members"],
-        **{each: record[each] for each in (*kept, "versions", "machine")},
+        **{each: record[each] for each in (*kept, "baselines", "versions", "machine")},
     }
 
 
@@ -104,9 +113,11 @@ def table(records: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("members", "judge", "table"))
+    parser.add_argument("what", choices=("members", "build", "judge", "table"))
     parser.add_argument("--datasets", default=SMALL)
     parser.add_argument("--runs", type=Path, default=Path("runs/portfolio"), help="folder of what 'members' trains")
+    parser.add_argument("--portfolios", type=Path, default=Path("runs/portfolios"), help="folder of what 'build' makes")
+    parser.add_argument("--size", type=int, default=12, help="members of a portfolio that 'build' makes")
     parser.add_argument("--splits", default="all")
     parser.add_argument("--time-limit", type=float, help="seconds; members: for each graph, default: none")
     parser.add_argument("--quality", default="best")
@@ -123,10 +134,11 @@ def main() -> None:
         for dataset in datasets:
             train_members(dataset, options)
         return
-    folders = sorted(path.parent for path in options.runs.glob(f"*/{DONE}"))
-    graphs = {folder.name: read_judged(folder, options.data_mirror) for folder in folders}
+    if options.what == "build":
+        build(datasets, options)
+        return
     for dataset in datasets:
-        record = judge(dataset, graphs, options)
+        record = judge(dataset, options)
         with options.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
         print(table([record]).splitlines()[-1], flush=True)

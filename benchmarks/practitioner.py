@@ -218,8 +218,8 @@ def score(dataset: Dataset, classes: list[str], y: Numbers, probabilities: Numbe
 class Problem:
     """A dataset in a folder: its tables, and the graph that the package makes of them, with everyone's splits."""
 
-    def __init__(self, name: str, folder: Path, verified_graphs: Path) -> None:
-        self.name, self.dataset, self.folder = name, DATASETS[name], folder
+    def __init__(self, name: str, folder: Path, verified_graphs: Path, device: str = "cpu") -> None:
+        self.name, self.dataset, self.folder, self.device = name, DATASETS[name], folder, device
         nodes, edges = self.dataset.make(verified_graphs)
         folder.mkdir(parents=True, exist_ok=True)
         nodes.to_csv(folder / "nodes.csv", index=False)
@@ -234,8 +234,8 @@ class Problem:
         return [str(name) for name in tables.classes.names], data
 
     def settings(self) -> dict[str, Any]:
-        """What is said to the package about the metric."""
-        return {"metric": self.dataset.metric, "positive_class": self.dataset.positive or ""}
+        """What is said to the package."""
+        return {"metric": self.dataset.metric, "positive_class": self.dataset.positive or "", "device": self.device}
 
     def scores(self, run: Path) -> list[dict[str, float]]:
         """Of each split of a run folder."""
@@ -260,7 +260,7 @@ class Problem:
                 for name, mask in masks.items()
             }
             probabilities = (
-                sage(data, masks, judge["val"], len(classes))
+                sage(data, masks, judge["val"], len(classes), self.device)
                 if method == "sage"
                 else with_neighbours(data, masks["train"], method)
             )
@@ -292,17 +292,20 @@ def with_neighbours(data: Any, train: Numbers, method: str) -> Numbers:
     return found
 
 
-def sage(data: Any, masks: dict[str, Numbers], judge: Callable[[Numbers], float], num_classes: int) -> Numbers:
-    """Probabilities of PyTorch Geometric's GraphSAGE at its best validation epoch of at most 300."""
+def sage(
+    data: Any, masks: dict[str, Numbers], judge: Callable[[Numbers], float], num_classes: int, device: str
+) -> Numbers:
+    """Probabilities of PyTorch Geometric's GraphSAGE at its best validation epoch of at most 500."""
     from torch_geometric.nn import GraphSAGE
     from torch_geometric.utils import to_undirected
 
     torch.manual_seed(0)
-    edges, train = to_undirected(data.edge_index), torch.from_numpy(masks["train"])
-    model = GraphSAGE(data.num_features, 64, num_layers=2, out_channels=num_classes, dropout=0.5)
+    data = data.clone().to(device)
+    edges, train = to_undirected(data.edge_index), torch.from_numpy(masks["train"]).to(device)
+    model = GraphSAGE(data.num_features, 64, num_layers=2, out_channels=num_classes, dropout=0.5).to(device)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     best, kept, since = -1.0, np.empty((0, 0)), 0
-    for _ in range(300):
+    for _ in range(500):
         model.train()
         optimiser.zero_grad()
         loss: Any = torch.nn.functional.cross_entropy(model(data.x, edges)[train], data.y[train])
@@ -310,11 +313,11 @@ def sage(data: Any, masks: dict[str, Numbers], judge: Callable[[Numbers], float]
         optimiser.step()
         model.eval()
         with torch.no_grad():
-            probabilities = model(data.x, edges).softmax(dim=1).numpy()
+            probabilities = model(data.x, edges).softmax(dim=1).cpu().numpy()
         since += 1
         if (now := judge(probabilities)) > best:
             best, kept, since = now, probabilities, 0
-        if since >= 50:
+        if since >= 100:
             break
     return kept
 
@@ -392,6 +395,7 @@ def main() -> None:
     parser.add_argument("--datasets", default=",".join(DATASETS))
     parser.add_argument("--methods", default="glognn++,tuned,glognn2,others,auto,logistic,boosting,sage")
     parser.add_argument("--time-limit", type=float, default=300.0, help="seconds of auto")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--verified", type=Path, default=Path("../shared/data/verified"))
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/practitioner.jsonl"))
     parser.add_argument("--table", action="store_true", help="only write the table of what is there")
@@ -408,7 +412,7 @@ def main() -> None:
             if (name, method) in done:
                 continue
             with TemporaryDirectory() as folder:
-                problem = Problem(name, Path(folder), options.verified)
+                problem = Problem(name, Path(folder), options.verified, options.device)
                 begun = time.perf_counter()
                 try:
                     scores = measure(problem, method, options.time_limit)
@@ -422,7 +426,7 @@ def main() -> None:
                 "seconds": round(seconds, 1),
             }
             facts |= {"time_limit": options.time_limit} if method == "auto" else {}
-            facts |= {"versions": versions(), "machine": machine(torch.device("cpu")), "load": os.getloadavg()}
+            facts |= {"versions": versions(), "machine": machine(torch.device(options.device)), "load": os.getloadavg()}
             new = [
                 {"dataset": name, "method": method, "split": split, **each, **facts}
                 for split, each in enumerate(scores)

@@ -16,11 +16,13 @@ from glognn.errors import InputError
 
 NUMBER = (int, float)
 Form = Any
+_LONGEST = 255
+"""Bytes of a name, on every usual file system."""
 
 
 def is_file_name(name: str) -> bool:
     """Whether a name is that of a file or folder within a folder, and cannot lead out of it."""
-    return Path(name).name == name and "\0" not in name
+    return Path(name).name == name and "\0" not in name and len(name.encode(errors="replace")) <= _LONGEST
 
 
 def read_record(path: Path, form: Form) -> Any:

@@ -266,6 +266,17 @@ def test_labels_that_are_written_differently_are_different_classes(kind: str, su
         read_labels(kept.ids, kept.classes, truth, "id", "y")
 
 
+@pytest.mark.parametrize("options", [1.0, {"separator": ["a"]}, {"separator": 0}, {"decimal": "to"}])
+def test_kept_tables_whose_options_are_damaged_are_refused_by_name(options: Any, tmp_path: Path) -> None:
+    write_table(table(id=["a", "b"], y=["u", "v"]), tmp_path / "nodes.csv")
+    write_table(table(source=["a"], target=["b"]), tmp_path / "edges.csv")
+    given = TableOptions(nodes=tmp_path / "nodes.csv", edges=tmp_path / "edges.csv", label="y")
+    kept, data = graph_from_tables(given)
+    KeptTables(**{**vars(kept), "read": {**kept.read, "options": options}}).save(tmp_path, data)
+    with pytest.raises(InputError, match=r"tables\.json' is damaged: .*[^.]\.$"):
+        KeptTables.load(tmp_path)
+
+
 def test_large_whole_numbers_of_a_typed_column_come_back() -> None:
     column = pa.chunked_array([pa.array([2**63 + 1, 2**63, 5, None], pa.uint64())])
     classes = Classes.from_dict(Classes.learn(column, "here").as_dict())

@@ -50,7 +50,7 @@ def test_a_list_of_runs_that_is_none(text: str, run: Path) -> None:
         find_runs(run)
 
 
-@pytest.mark.parametrize("name", ["../other/mlp", "..", ".", "", "mlp/split-0", "{other}", "link"])
+@pytest.mark.parametrize("name", ["../other/mlp", "..", ".", "", "mlp/split-0", "{other}", "link", "a" * 300])
 def test_runs_outside_of_the_folder_are_not_opened(name: str, run: Path, tmp_path: Path) -> None:
     run.rename(tmp_path / "other")
     run.mkdir()

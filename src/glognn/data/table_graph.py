@@ -43,6 +43,7 @@ _KEPT: Form = {
 _EDGES: Form = {"source": str, "target": str, "weights": [str], "means": [NUMBER]}
 _FIRST_EDGES: Form = {"source": str, "target": str, "weight": (str, type(None))}
 """Of the first version, which had one edge table."""
+_SIGNS: Form = {"separator": (str, type(None)), "decimal": (str, type(None))}
 _SETS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
@@ -72,6 +73,11 @@ class TableOptions:
     rare_share: float = RARE_SHARE
     separator: str | None = None
     decimal: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What a folder made of them is called: the file of the nodes, without its endings."""
+        return Path(self.nodes).name.partition(".")[0] if isinstance(self.nodes, str | Path) else "tables"
 
     @property
     def dialect(self) -> Dialect:
@@ -159,8 +165,9 @@ class KeptTables:
         try:
             classes, encoding = Classes.from_dict(content["classes"]), Encoding.from_dict(content["encoding"])
             edge_columns = _read_edge_columns(content["edges"])
+            _read_dialect(content["read"])
         except (TypeError, ValueError) as error:
-            raise InputError(f"'{path}' is damaged: {error}.") from None
+            raise InputError(f"'{path}' is damaged: {str(error).removesuffix('.')}.") from None
         column = find_column(nodes, column_names(nodes), content["id"], 0, f"which '{path}' names")
         return cls(
             ids=read_ids(read_table(nodes, [column])[column], f"column '{column}' of '{nodes}'").combine_chunks(),
@@ -175,8 +182,17 @@ class KeptTables:
     @property
     def dialect(self) -> Dialect:
         """How the text files of training were said to be written, which later ones are, too."""
-        options = self.read.get("options", {})
-        return Dialect(options.get("separator"), options.get("decimal"))
+        return _read_dialect(self.read)
+
+
+def _read_dialect(read: dict[str, Any]) -> Dialect:
+    options = read.get("options", {})
+    if wrong := misfit(options, {}, "read.options"):
+        raise ValueError(wrong)
+    signs = {name: options.get(name) for name in _SIGNS}
+    if wrong := misfit(signs, _SIGNS, "read.options"):
+        raise ValueError(wrong)
+    return Dialect(**signs)
 
 
 def _read_edge_columns(content: Any) -> tuple[EdgeColumns, ...]:
