@@ -249,3 +249,19 @@ def test_the_help_explains(tmp_path: Path) -> None:
     text = run("bench", "--help", cwd=tmp_path).stdout
     assert all(name in text for name in METHODS)
     assert "Rounds; in each, every method has its turn once." in text
+
+
+def test_the_function_is_the_command(tmp_path: Path) -> None:
+    import glognn
+
+    out = tmp_path / "record.json"
+    settings = {"repeats": 1, "epochs": 1, "splits": 1, "memory": False}
+    record = glognn.bench("pairs", "glognn", out=out, **settings)
+    assert [(row["dataset"], row["method"]) for row in record["rows"]] == [("pairs", "glognn")]
+    assert out.is_file()
+    with pytest.raises(glognn.InputError, match="There is no method 'glogn'"):
+        glognn.bench("pairs", "glogn")
+    with pytest.raises(glognn.InputError, match="the benchmark has no setting 'repeat'"):
+        glognn.bench("pairs", repeat=1)
+    with pytest.raises(glognn.InputError, match="must be a file"):
+        glognn.bench("pairs", out=tmp_path)
