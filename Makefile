@@ -6,17 +6,27 @@ INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --constraint 
 MIRROR ?=
 DEVICE ?= cpu
 FUZZ_SECONDS ?= 600
+HASHED ?=
 SMALL := texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed
 ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
 NATIVE := $(wildcard src/glognn/native/*.cpp src/glognn/native/*.hpp) src/glognn/native/build.py
+CORE := from glognn.native.library import find_library, why_not
+LOWEST := import tomllib; print(*(each.replace('>=', '==') for each in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']), sep='\n')
+LOWEST_TESTS := tests/nn tests/data/test_npz.py tests/data/test_tables.py tests/models/test_contract.py tests/training/test_driver.py \
+	tests/experiments/test_train_tables.py tests/experiments/test_search.py tests/cli/test_tables.py tests/report
 SANITIZED := $(abspath $(VENV))/sanitized
 
-.PHONY: help run test lint types tests wheel native check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
+.PHONY: help run test lint types tests docs docs-tables docs-notebooks wheel native lock check-install check-lowest check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
-	@echo "make test             set up, then lint, types, tests, and a run from the built wheel in a clean environment"
+	@echo "make test             set up, then lint, types, tests, the site, and a run from the built wheel in a clean environment"
+	@echo "make docs             build the site in build/site, warnings as errors, and check its links and its tables"
+	@echo "make docs-tables      write the tables of numbers in documents anew from the committed records"
+	@echo "make docs-notebooks   run the notebooks of docs/notebooks, and keep what they show (2 minutes)"
 	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
+	@echo "make check-install    install the source archive without a compiler, then the wheel with the core, and train each"
+	@echo "make check-lowest     install the lowest versions that pyproject.toml allows, and test the main paths on them"
 	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
 	@echo "make check-kills      kill train, tune, reproduce, predict and save 50 times each at a step of their writing, and"
 	@echo "                      training runs 50 times at random epochs and while they write a checkpoint (10 minutes)"
@@ -27,6 +37,8 @@ help:
 	@echo "make check-table1     table 1 with an equal search for all models, in runs/equal; stop it and go on as you like"
 	@echo "                      (DEVICE=cuda ARGS='--workers 15': about an hour on an H200; a CPU takes days)"
 	@echo "make check-twins      generate and prepare twins of the six large datasets in full size (3 minutes)"
+	@echo "make HASHED=1 ...     install only files whose sha256 is in requirements-dev.lock"
+	@echo "make lock             write that file anew for the versions in constraints.txt (needs uv)"
 	@echo "make clean            remove the environment and everything built"
 
 $(VENV)/.created:
@@ -34,11 +46,18 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.created pyproject.toml constraints.txt
+ifeq ($(HASHED),)
 	$(INSTALL) --editable .
+else
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+endif
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) --editable ".[dev]"
+ifeq ($(HASHED),)
+	$(INSTALL) --editable ".[dev,docs]"
+endif
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.run $(NATIVE)
@@ -48,7 +67,7 @@ $(VENV)/.native: $(VENV)/.run $(NATIVE)
 run: $(VENV)/.native
 	$(BIN)/glognn train --model glognn++ --model glognn --model mlp $(ARGS)
 
-test: lint types tests check-sanitizers wheel
+test: lint types tests docs check-sanitizers wheel
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -56,12 +75,25 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	@if ! command -v node > /dev/null; then echo "No node: a user's script is checked by mypy alone."; else set -ex; \
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/documents/user_script.py; fi
 
 tests: $(VENV)/.dev $(VENV)/.native
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations 5
 
+docs: $(VENV)/.dev
+	$(BIN)/python -m documents.tables --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m documents.check build/site
+
+docs-notebooks: $(VENV)/.dev $(VENV)/.native
+	$(BIN)/python -m documents.notebooks
+
+docs-tables: $(VENV)/.dev
+	$(BIN)/python -m documents.tables
+
 wheel: $(VENV)/.dev
-	rm -rf dist build
+	rm -rf dist build/venv build/run
 	$(BIN)/python -m build --wheel
 	$(PYTHON) -m venv build/venv
 	build/venv/bin/python -m pip install --disable-pip-version-check --constraint constraints.txt dist/*.whl
@@ -70,6 +102,31 @@ wheel: $(VENV)/.dev
 
 native: $(VENV)/.run
 	$(BIN)/python -m glognn.native.build
+
+check-install: $(VENV)/.dev
+	rm -rf build/install
+	$(BIN)/python -m build --outdir build/install
+	GLOGNN_PURE=1 $(BIN)/python -m build --wheel --outdir build/install
+	$(PYTHON) -m venv build/install/venv
+	cd build/install && CC=/bin/false CXX=/bin/false venv/bin/python -m pip install --disable-pip-version-check \
+		--constraint ../../constraints.txt glognn-*.tar.gz
+	cd build/install && venv/bin/python -c "$(CORE); assert find_library() is None, 'there is a core'; print(why_not())"
+	cd build/install && venv/bin/glognn train --splits 0 --epochs 20 --quiet --out without
+	cd build/install && venv/bin/python -m pip install --disable-pip-version-check --no-deps --force-reinstall glognn-*linux*.whl
+	cd build/install && venv/bin/python -c "$(CORE); assert find_library(), why_not()"
+	cd build/install && venv/bin/glognn train --splits 0 --epochs 20 --quiet --out with && venv/bin/glognn doctor
+
+check-lowest:
+	rm -rf build/lowest
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) -c "$(LOWEST)" > build/lowest/constraints.txt
+	build/lowest/bin/python -m pip install --disable-pip-version-check --constraint build/lowest/constraints.txt \
+		--editable . pytest hypothesis
+	build/lowest/bin/python -m pytest $(LOWEST_TESTS)
+
+lock:
+	uv pip compile pyproject.toml --extra dev --extra docs --constraint constraints.txt --universal --python-version 3.11.5 \
+		--generate-hashes --no-annotate --no-header --output-file requirements-dev.lock
 
 check-sanitizers: $(VENV)/.dev
 	@if ! command -v $(CXX) > /dev/null; then echo "Nothing to check: there is no compiler $(CXX)."; else set -ex; \

@@ -1,116 +1,29 @@
-"""GloGNN: node classification on graphs whose linked nodes differ."""
+"""GloGNN: node classification on graphs whose linked nodes differ. Public names are those of ``__init__.pyi``."""
 
+import ast
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from glognn.models.configs import MODELS
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from glognn.data.catalog import find_dataset as find_dataset
-    from glognn.data.npz import read_npz as read_npz
-    from glognn.data.npz import write_npz as write_npz
-    from glognn.data.sources import load_dataset as load_dataset
-    from glognn.data.splits import random_splits as random_splits
-    from glognn.errors import GloGNNError as GloGNNError
-    from glognn.errors import InputError as InputError
-    from glognn.errors import TrainingError as TrainingError
-    from glognn.estimator.classifier import GloGNNClassifier as GloGNNClassifier
-    from glognn.estimator.classifier import load_model as load_model
-    from glognn.experiments.auto import auto as auto
-    from glognn.experiments.leaderboard import leaderboard as leaderboard
-    from glognn.experiments.progress import Progress as Progress
-    from glognn.experiments.reproduce import reproduce as reproduce
-    from glognn.experiments.train import train_models as train_models
-    from glognn.experiments.tune import tune as tune
-    from glognn.experiments.verify import verify as verify
-    from glognn.explain.coefficients import coefficient_rows as coefficient_rows
-    from glognn.explain.explainer import explain as explain
-    from glognn.explain.gradients import IntegratedGradients as IntegratedGradients
-    from glognn.explain.pyg import GlobalExplainer as GlobalExplainer
-    from glognn.graph.config import GraphConfig as GraphConfig
-    from glognn.graph.graph import Graph as Graph
-    from glognn.graph.homophily import measure_homophily as measure_homophily
-    from glognn.models.acmgcn import ACMGCN as ACMGCN
-    from glognn.models.dirgnn import DirGNN as DirGNN
-    from glognn.models.gat import GAT as GAT
-    from glognn.models.gat import GATPlus as GATPlus
-    from glognn.models.gcn import GCN as GCN
-    from glognn.models.gcn import GCNPlus as GCNPlus
-    from glognn.models.gcnii import GCNII as GCNII
-    from glognn.models.ggcn import GGCN as GGCN
-    from glognn.models.glognn import GloGNN as GloGNN
-    from glognn.models.glognn import GloGNNPlusPlus as GloGNNPlusPlus
-    from glognn.models.glognn2 import GloGNN2 as GloGNN2
-    from glognn.models.gprgnn import GPRGNN as GPRGNN
-    from glognn.models.h2gcn import H2GCN as H2GCN
-    from glognn.models.linkx import LINKX as LINKX
-    from glognn.models.mixhop import MixHop as MixHop
-    from glognn.models.mlp import MLP as MLP
-    from glognn.models.polynormer import Polynormer as Polynormer
-    from glognn.models.sage import SAGEPlus as SAGEPlus
-    from glognn.models.sgformer import SGFormer as SGFormer
-    from glognn.models.trees import Trees as Trees
-    from glognn.models.wrgat import WRGAT as WRGAT
-    from glognn.nn.global_homophily import GlobalHomophily as GlobalHomophily
-    from glognn.training.callbacks import Callback as Callback
-    from glognn.training.config import TrainingConfig as TrainingConfig
-    from glognn.training.driver import train as train
-    from glognn.training.history import TrainingResult as TrainingResult
-    from glognn.training.new_nodes import predict_new_nodes as predict_new_nodes
-    from glognn.training.predict import predict as predict
-
-_HOMES = {
-    "auto": "glognn.experiments.auto",
-    "Callback": "glognn.training.callbacks",
-    "coefficient_rows": "glognn.explain.coefficients",
-    "explain": "glognn.explain.explainer",
-    "find_dataset": "glognn.data.catalog",
-    "GlobalExplainer": "glognn.explain.pyg",
-    "GlobalHomophily": "glognn.nn.global_homophily",
-    "GloGNNClassifier": "glognn.estimator.classifier",
-    "GloGNNError": "glognn.errors",
-    "Graph": "glognn.graph.graph",
-    "GraphConfig": "glognn.graph.config",
-    "InputError": "glognn.errors",
-    "IntegratedGradients": "glognn.explain.gradients",
-    "leaderboard": "glognn.experiments.leaderboard",
-    "load_dataset": "glognn.data.sources",
-    "load_model": "glognn.estimator.classifier",
-    "measure_homophily": "glognn.graph.homophily",
-    "predict": "glognn.training.predict",
-    "predict_new_nodes": "glognn.training.new_nodes",
-    "Progress": "glognn.experiments.progress",
-    "random_splits": "glognn.data.splits",
-    "read_npz": "glognn.data.npz",
-    "reproduce": "glognn.experiments.reproduce",
-    "train": "glognn.training.driver",
-    "train_models": "glognn.experiments.train",
-    "TrainingConfig": "glognn.training.config",
-    "TrainingError": "glognn.errors",
-    "TrainingResult": "glognn.training.history",
-    "tune": "glognn.experiments.tune",
-    "verify": "glognn.experiments.verify",
-    "write_npz": "glognn.data.npz",
-}
-"""Where public names are defined, but for the models, which the registry knows."""
-
 
 def _homes() -> dict[str, str]:
-    modules = [config.implementation.split(":") for config in MODELS.values()]
-    return {**_HOMES, **{name: module for module, name in modules}}
+    """The module of every public name. They are imported when they are asked for, because torch takes seconds."""
+    declared = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = (node for node in declared.body if isinstance(node, ast.ImportFrom) and node.module)
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
-__all__ = sorted(_homes())
+_HOMES = _homes()
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    homes = _homes()
-    if name not in homes:
+    if name not in _HOMES:
         raise AttributeError(f"module 'glognn' has no attribute {name!r}")
-    return getattr(import_module(homes[name]), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_homes()])
+    return sorted([*globals(), *_HOMES])

@@ -113,8 +113,22 @@ def test_an_installation_builds_for_its_platform(hook: Any, compiler: Path) -> N
     hook.initialize("standard", data)
     assert hook.warnings == []
     assert data["pure_python"] is False
+    assert data["artifacts"] == ["src/glognn/native/*.so"]
     assert data["tag"].startswith("py3-none-")
     assert len(list(Path(hook.root).rglob("*.so"))) == len(build.levels())
+
+
+def test_a_wheel_for_every_platform_leaves_it_out_where_there_is_a_compiler(
+    hook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOGNN_PURE", "1")
+    kept = tmp_path / "src/glognn/native/core-baseline.so"
+    kept.write_bytes(b"of whoever works here")
+    data: dict[str, Any] = {}
+    hook.initialize("standard", data)
+    assert data == {}
+    assert hook.warnings == []
+    assert list(tmp_path.rglob("*.so")) == [kept]
 
 
 def test_an_installation_without_a_compiler_leaves_it_out_in_one_line(

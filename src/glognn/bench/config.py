@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from glognn.data.sources import find_source
+from glognn.errors import InputError
+from glognn.experiments.plan import parse_names, split_names
 from glognn.models.configs import MODELS
 from glognn.settings import Settings, choice, integer, switch
 
@@ -23,6 +28,19 @@ METHODS: dict[str, str] = {
 """What is timed by default."""
 
 ALL_METHODS = METHODS | {name: f"our {MODELS[name].title}, trained as everyone trains it, too" for name in OTHERS}
+
+
+def chosen_methods(models: str | Iterable[str] | None) -> list[str]:
+    """Names of methods, with commas between them or in a list; ``None``: what is timed by default."""
+    return list(METHODS) if models is None else parse_names(models, ALL_METHODS, "method")
+
+
+def chosen_datasets(datasets: str | Iterable[str]) -> list[str]:
+    """Names of graphs, likewise, each once."""
+    names = [find_source(name).name for name in split_names(datasets)]
+    if not names or len(set(names)) != len(names):
+        raise InputError(f"Name each dataset once. Got {datasets!r} instead.")
+    return names
 
 
 def counterpart(method: str) -> str:

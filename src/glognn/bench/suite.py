@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from glognn.bench.config import OTHERS, OURS, RELEASED, BenchConfig, counterpart
+from glognn.bench.config import OTHERS, OURS, RELEASED, BenchConfig, chosen_datasets, chosen_methods, counterpart
 from glognn.bench.floor import Rates, Shape, count, floor_record
 from glognn.bench.measure import Spread, alternate, choose_epochs, ratio
 from glognn.bench.memory import alone, gpu_memory, process_memory
@@ -21,6 +21,7 @@ from glognn.bench.peers import Peer
 from glognn.bench.profile import profile_method
 from glognn.bench.records import Record, Row, empty_row, make_record, write_record
 from glognn.bench.released import Released
+from glognn.data.fetch import mirror_dir
 from glognn.data.sources import find_source
 from glognn.errors import GloGNNError, InputError
 from glognn.experiments.config import PUBLISHED_PREFIX, RunConfig, has_published, resolve
@@ -124,6 +125,30 @@ def run_bench(
             if out is not None:
                 write_record(out, record)
     return record
+
+
+def bench(
+    datasets: str | Iterable[str] = "pairs",
+    models: str | Iterable[str] | None = None,
+    *,
+    out: str | Path | None = None,
+    data_mirror: str | Path | None = None,
+    **settings: Any,
+) -> Record:
+    """Time training, as ``glognn bench`` does; what was measured, as a record (:mod:`glognn.bench.records`).
+
+    Args:
+        datasets: Graphs by name, twins or ``.npz`` files, with commas between them or in a list.
+        models: What to time, likewise; by default ours, the released method and PyTorch Geometric's networks.
+        out: Keep the record in this file, as JSON.
+        data_mirror: Folder of published files.
+        settings: ``repeats``, ``epochs``, ``splits``, ``threads``, ``device``, ``memory`` and ``profile``.
+    """
+    config = BenchConfig.from_mapping(settings)
+    file = None if out is None else Path(out)
+    if file is not None and file.is_dir():
+        raise InputError(f"The 'out' parameter must be a file. Got the folder '{file}' instead.")
+    return run_bench(chosen_datasets(datasets), chosen_methods(models), config, mirror_dir(data_mirror), file)
 
 
 def num_steps(methods: Sequence[str], config: BenchConfig) -> int:

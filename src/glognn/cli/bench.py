@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glognn.bench.config import ALL_METHODS, METHODS, OTHERS, BenchConfig
+from glognn.bench.config import METHODS, OTHERS, BenchConfig, chosen_datasets, chosen_methods
 from glognn.cli.options import MIRROR
 from glognn.data.fetch import mirror_dir
 from glognn.data.sources import find_source
 from glognn.errors import InputError
-from glognn.experiments.plan import parse_names
 from glognn.report.text import visible
 from glognn.settings import SettingInfo
 
@@ -78,10 +77,7 @@ def command(
     """
     from glognn.cli.terminal import Terminal
 
-    chosen = parse_names(models, ALL_METHODS, "method") if models is not None else list(METHODS)
-    names = [find_source(name.strip()).name for name in datasets.split(",") if name.strip()]
-    if not names or len(set(names)) != len(names):
-        raise InputError(f"Name each dataset once. Got {datasets!r} instead.")
+    chosen, names = chosen_methods(models), chosen_datasets(datasets)
     config = BenchConfig(
         repeats=repeats,
         epochs=epochs,
@@ -123,7 +119,8 @@ def _run(
 
 
 def _show(console: Terminal, record: Record) -> None:
-    from glognn.report.bench import bench_table, notes, profile_tables, to_markdown
+    from glognn.report.bench import bench_table, full_table, notes, profile_tables
+    from glognn.report.markdown import table_markdown
 
     for table in profile_tables(record):
         console.print(table)
@@ -131,6 +128,6 @@ def _show(console: Terminal, record: Record) -> None:
     if console.is_terminal:
         console.print(bench_table(record))
     else:
-        typer.echo(visible(to_markdown(record)), nl=False)
+        typer.echo(table_markdown(full_table(record)), nl=False)
     for line in notes(record):
         console.out(line)

@@ -75,6 +75,11 @@ class TableOptions:
     decimal: str | None = None
 
     @property
+    def name(self) -> str:
+        """What a folder made of them is called: the file of the nodes, without its endings."""
+        return Path(self.nodes).name.partition(".")[0] if isinstance(self.nodes, str | Path) else "tables"
+
+    @property
     def dialect(self) -> Dialect:
         return Dialect(self.separator, self.decimal)
 

@@ -201,7 +201,7 @@ def auto(
     members = choose_members(read_portfolio(None if portfolio is None else Path(portfolio)), quality)
     check_given(members, settings)
     named = (data or DEFAULT_DATASET) if data is None or isinstance(data, str) else None
-    label = Path(tables.nodes).name.partition(".")[0] if tables else find_source(named).label if named else "graph"
+    label = tables.name if tables else find_source(named).label if named else "graph"
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
     with held_for_new_runs(folder, new=not out):
         if tables is not None:

@@ -87,7 +87,7 @@ def train_models(
         raise InputError(f"--dataset names a graph, and so do your tables. Leave out --dataset {dataset}.")
     source = None if config is None else str(config)
     configs = resolve(names, source, settings, dataset, splits)
-    label = find_source(configs[0].dataset).label if tables is None else Path(tables.nodes).name.partition(".")[0]
+    label = find_source(configs[0].dataset).label if tables is None else tables.name
     from glognn.experiments.folder import held_for_new_runs, new_folder
 
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")

@@ -142,7 +142,7 @@ def tune(
     if tables is not None:
         if dataset is not None:
             raise InputError(f"--dataset names a graph, and so do your tables. Leave out --dataset {dataset}.")
-        label = Path(tables.nodes).name.partition(".")[0]
+        label = tables.name
         root = Path(out) if out else ROOT / label
         sources = [(find_source(make_graph(tables, root, progress)), label)]
     else:

@@ -1,0 +1,473 @@
+"""``python -m documents.tables``: write the tables of numbers in documents anew from committed records.
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``; ``TABLES`` says of which record it is
+made, and how. With ``--check`` nothing is written, and what does not follow from its record is an error: ``make docs``
+does that. So is a table with decimal numbers that is neither made here nor says ``<!-- no record: WHY -->`` above it.
+The tables in results/ are compared with the records beside them too.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "src")]
+
+from glognn.experiments.comparison import JUDGED, Cell, Comparison  # noqa: E402
+from glognn.report.comparison import comparison_table  # noqa: E402
+from glognn.report.efficiency import efficiency_table  # noqa: E402
+from glognn.report.markdown import table_markdown  # noqa: E402
+
+_MARKED = re.compile(r"^( *)<!-- table: ([\w-]+) -->\n.*?^\1<!-- end of table -->$", re.DOTALL | re.MULTILINE)
+_TABLE = re.compile(r"(?:^[^\n]*\n\n?)?(?:^ *\|[^\n]*\n)+", re.MULTILINE)
+_DECIMAL = re.compile(r"\d\.\d")
+_SMALL = ("texas", "wisconsin", "cornell", "actor", "squirrel", "chameleon", "cora", "citeseer", "pubmed")
+_PEERS = ("mixhop", "gcnii", "h2gcn", "wrgat", "gprgnn", "ggcn", "acmgcn", "linkx", "glognn", "glognn++")
+_TITLES = {"glognn": "GloGNN", "glognn++": "GloGNN++"}
+
+Lines = Iterable[str]
+
+
+def _read(record: str) -> Any:
+    text = (ROOT / record).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()] if record.endswith(".jsonl") else json.loads(text)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str = "") -> Iterator[str]:
+    """Lines of a table; ``align`` has a letter for each column, r or l, the last of which holds for the rest."""
+    letters = [(align or "l")[min(column, len(align or "l") - 1)] for column in range(len(head))]
+    yield _row(head)
+    yield f"|{'|'.join('---:' if letter == 'r' else '---' for letter in letters)}|"
+    yield from map(_row, rows)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|"
+
+
+def _number(value: float) -> str:
+    """Three digits, more in front of the point where there are more."""
+    return f"{value:.2f}" if value < 9.995 else (f"{value:.1f}" if value < 99.95 else f"{value:,.0f}")
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def _spread(mean: float, std: float) -> str:
+    return f"{mean:.2f} ± {std:.2f}"
+
+
+def first_run() -> Lines:
+    """What ``make run`` ends with."""
+    reports = _read("results/pairs.jsonl")
+    rows = [
+        (report["config"]["model"]["name"], report["scores"]["selected"]["test"], report["splits"])
+        for report in reports
+    ]
+    rows += [
+        (f"baseline: {name}", scores["test"], reports[0]["splits"]) for name, scores in reports[0]["baselines"].items()
+    ]
+    cells = [(name, _spread(100 * test["mean"], 100 * test["std"]), str(len(splits))) for name, test, splits in rows]
+    return _table(["model", "test accuracy, %", "splits"], cells)
+
+
+def _comparison(record: str, judged: str) -> dict[tuple[str, str], Any]:
+    [table] = [each for each in _read(record) if each["judged"] == judged]
+    return {(cell["model"], cell["dataset"]): cell for cell in table["cells"]}
+
+
+def published() -> Lines:
+    """Ours beside the paper's, at the last epoch."""
+    cells = _comparison("results/table1-published.json", "last")
+    rows = [
+        [f"{_TITLES[model]}, {whose}", *(f"{cells[model, dataset][which]:.2f}" for dataset in _SMALL)]
+        for model in _TITLES
+        for whose, which in (("ours", "mean"), ("paper", "paper_mean"))
+    ]
+    return _table(["", *_SMALL], rows)
+
+
+def equal() -> Lines:
+    """Sixteen models after an equal search; the best of a dataset in bold."""
+    cells, [table, *_] = _comparison("results/table1-equal.json", "best"), _read("results/table1-equal.json")
+    models = list(dict.fromkeys(model for model, _ in cells))
+    best = {name: max(round(cells[model, name]["mean"], 1) for model in models) for name in _SMALL}
+    rows = []
+    for model in models:
+        row = []
+        for dataset in _SMALL:
+            cell = cells[model, dataset]
+            text = f"{cell['mean']:.1f}"
+            text = f"**{text}**" if round(cell["mean"], 1) == best[dataset] else text
+            row.append(f"{text} p" if cell["settings"] == "published" else text)
+        rows.append([model, *row, f"{table['ranks'][model]:.1f}"])
+    return _table(["", *_SMALL, "rank"], rows, "lr")
+
+
+def normalisation() -> Lines:
+    """Best validation score where the normalisation of the adjacency was held in a search."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for search in _read("results/search.jsonl"):
+        if search["label"] == "glognn++-released":
+            held = search["held"]
+            found[search["dataset"], held.get("normalization", "row"), held.get("fusion", "any")] = search
+
+    def best(dataset: str, normalization: str, fusion: str = "hidden") -> str:
+        search = found.get((dataset, normalization, fusion)) or found.get((dataset, normalization, "any"))
+        fits = search is not None and (fusion == "hidden" or search["held"].get("fusion") == fusion)
+        return f"{max(each for each in search['validation'] if each):.1f}" if search and fits else ""
+
+    names = ("texas", "chameleon", "squirrel")
+    trials = len(found["texas", "row", "output"]["validation"])
+    rows = [
+        ["row", *(best(name, "row") for name in names)],
+        ["symmetric (the paper's)", *(best(name, "symmetric") for name in names)],
+        ["none", *(best(name, "none") for name in names)],
+        [f"row, output fusion ({trials} trials)", *(best(name, "row", "output") for name in names)],
+    ]
+    return _table(["", *names], rows)
+
+
+def grouping() -> Lines:
+    """Contrast between coefficients within and between classes."""
+    found = _read("results/grouping.json")
+    rows = [
+        [title, *(f"{statistics.fmean(run['contrast'] for run in found[model][name]):.2f}" for name in _SMALL)]
+        for model, title in reversed(_TITLES.items())
+    ]
+    return _table(["", *_SMALL], rows)
+
+
+def new_nodes() -> Lines:
+    """Accuracy on nodes that came after training, beside that of nodes that were there."""
+    rows = []
+    for result in _read("benchmarks/results/new-nodes.json")["results"]:
+        found = result["summary"]
+        present, new = _spread(found["present"], found["present_std"]), _spread(found["new"], found["new_std"])
+        rows.append(
+            [result["dataset"], result["model"], present, new, f"{found['difference']:+.2f} ± {found['std']:.2f}"]
+        )
+    return _table(["dataset", "model", "present in training", "new", "difference"], rows)
+
+
+def efficiency_together() -> Lines:
+    """Milliseconds of an epoch on a CPU and on a GPU, and the best validation score of the CPU's run."""
+    cpu, gpu = _read("results/efficiency-cpu.json"), _read("results/efficiency-h200.json")
+    head = [""]
+    for dataset in cpu:
+        head += [f"{dataset}: CPU, ms", "GPU, ms", "best validation, %"]
+    rows = []
+    for model in _PEERS:
+        row = [model]
+        for dataset in cpu:
+            ours = cpu[dataset][model]
+            row += [_short(ours["milliseconds_per_epoch"]), _short(gpu[dataset][model]["milliseconds_per_epoch"])]
+            row.append(f"{ours['validation']:.1f}")
+        rows.append(row)
+    return _table(head, rows, "lr")
+
+
+def large_graphs() -> Lines:
+    """Epochs of GloGNN on twins of the large datasets."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in _read("benchmarks/results/large-graphs-h200.json")["rows"]:
+        found.setdefault(row["dataset"].removeprefix("twin:"), {})[row["model"]] = row
+    rows = []
+    for name, by_model in found.items():
+        ours, peak = by_model["glognn"], max(row["peak_memory_mib"]["gpu"] for row in by_model.values())
+        times = [f"{by_model[model]['epoch_ms']:.1f}" for model in _TITLES]
+        rows.append([name, f"{ours['nodes']:,}", f"{ours['nnz']:,}", *times, f"{peak / 1024:.1f}"])
+    return _table(["twin of", "nodes", "nonzeros", "GloGNN, ms", "GloGNN++, ms", "peak, GiB"], rows)
+
+
+def twins() -> Lines:
+    """Epochs of other methods on twins; the shortest of a graph in bold."""
+    rows = [row for which in ("", "-pokec") for row in _read(f"benchmarks/results/twins{which}-h200.json")["rows"]]
+    found = {(row["method"], row["dataset"].removeprefix("twin:")): row for row in rows}
+    names = ("penn94", "arxiv-year", "twitch-gamers", "genius", "pokec")
+    shown = {"gcnii": "gcnii (8 layers)", "linkx": "linkx (PyTorch Geometric)"}
+    stopped = {("wrgat", "arxiv-year"): "graph not ready in 500 s"}
+
+    def cell(model: str, name: str) -> str:
+        row = found.get((model, name))
+        if row is None:
+            return stopped.get((model, name), "not run")
+        if row["problem"]:
+            [needed] = re.findall(r"about ([\d.]+) GiB", row["problem"])
+            return f"refused: {float(needed):.0f} GiB"
+        text = _short(row["epoch_ms"]["median"])
+        return f"**{text}**" if text == best[name] else text
+
+    times = {name: [row["epoch_ms"] for (_, each), row in found.items() if each == name] for name in names}
+    best = {name: _short(min(time["median"] for time in times[name] if time)) for name in names}
+    head = ["", "twin of penn94", *names[1:]]
+    return _table(head, ([shown.get(model, model), *(cell(model, name) for name in names)] for model in _PEERS), "lr")
+
+
+def defaults() -> Lines:
+    """GloGNN2 at its defaults."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for record in _read("results/defaults-glognn2.jsonl"):
+        found.setdefault(record["dataset"], []).append(record["scores"]["selected"])
+    rows = []
+    for name, scores in sorted(found.items()):
+        test = [100 * score["test"] for score in scores]
+        val = statistics.fmean(100 * score["val"] for score in scores)
+        rows.append(
+            [name, "glognn2", _spread(statistics.fmean(test), statistics.stdev(test)), f"{val:.2f}", str(len(test))]
+        )
+    return _table(["graph", "model", "test, %", "validation, %", "splits"], rows)
+
+
+def ranks() -> Lines:
+    """Epochs on several ranks of one machine."""
+    rows = []
+    for run in _read("benchmarks/results/distributed.json")["runs"]:
+        exchange = run["exchange_seconds_per_epoch"]
+        rows.append(
+            [
+                str(run["ranks"]) if run["ranks"] else "one process, no ranks",
+                f"{run['seconds_per_epoch']:.2f}",
+                f"{exchange:.2f}" if exchange >= 0.005 else "0",
+                ", ".join(f"{peak:,.0f}" for peak in run["peak_memory_mib"]),
+                f"{max(run['sent_mib_per_epoch']):.1f}" if max(run["sent_mib_per_epoch"]) >= 0.05 else "0",
+            ]
+        )
+    return _table(
+        ["ranks", "seconds per epoch", "of them in exchange", "peak MiB of each rank", "MiB sent per epoch"], rows
+    )
+
+
+def predicted_ranks() -> Lines:
+    """Predicted seconds of an epoch on up to 256 ranks."""
+    found = _read("benchmarks/results/distributed-simulated.json")["predictions"]
+    rates = {"25 Gb Ethernet": "2.5 GB/s, 30 µs", "200 Gb InfiniBand": "20 GB/s, 3 µs"}
+    columns = {1: 0, 4: 2, 16: 4, 64: 6, 256: 8}
+    rows = []
+    for number, (graph, networks) in enumerate(found.items()):
+        for network, predictions in networks.items():
+            rate = f" ({rates[network]})" if number == 0 else ""
+            seconds = (predictions[column]["seconds"] for column in columns.values())
+            rows.append([f"{graph}, {network}{rate}", *(_three(value) for value in seconds)])
+    return _table(["graph, network", *map(str, columns)], rows)
+
+
+def _three(value: float) -> str:
+    """Three digits that count, without an exponent."""
+    if value >= 100:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:#.3g}"
+
+
+def _bench(record: str) -> dict[tuple[str, str], Any]:
+    return {(row["dataset"], row["method"]): row for row in _read(f"benchmarks/results/{record}.json")["rows"]}
+
+
+def small_cpu() -> Lines:
+    """Epochs on the nine small datasets on a CPU."""
+    head = ["dataset", "model", "ms per epoch", "ms, of 10 splits", "vs released", "vs LINKX", "vs GCN"]
+    head += ["10 splits vs released", "vs LINKX", "vs GCN", "of floor"]
+    rows = []
+    for (dataset, model), row in _bench("small-cpu").items():
+        if model not in _TITLES:
+            continue
+        peers = ("released", "linkx", "gcn")
+        ratios = [f"{_number(row[which][peer]['median'])}x" for which in ("ratios", "split_ratios") for peer in peers]
+        times = [_number(row["epoch_ms"]["median"]), _number(row["split_epoch_ms"]["median"])]
+        rows.append([dataset, model, *times, *ratios, f"{100 * row['floor']['share']:.0f} %"])
+    return _table(head, rows)
+
+
+def small_gpu() -> Lines:
+    """Ten splits at once on a GPU."""
+    rows = []
+    for (dataset, model), row in _bench("small-h200").items():
+        if model in _TITLES:
+            alone, together = row["epoch_ms"]["median"], row["split_epoch_ms"]["median"]
+            released = row["split_ratios"]["released"]["median"]
+            times = [_number(alone), _number(together), f"{alone / together:.0f}x", f"{released:.0f}x"]
+            rows.append([dataset, model, *times])
+    return _table(["dataset", "model", "alone", "of 10 splits", "ratio", "vs released"], rows)
+
+
+def single_gpu() -> Lines:
+    """Single runs whose kernels are launched one by one, and replayed."""
+    before, after = _bench("single-h200-uncaptured"), _bench("single-h200")
+    names = ("texas", "squirrel", "pubmed")
+    head = [""]
+    for name in names:
+        head += [f"{name}: launched", "replayed", "ratio"]
+    rows = []
+    for model in ("glognn", "glognn++", "mixhop", "gcnii", "h2gcn", "wrgat", "gprgnn", "ggcn", "acmgcn", "gat"):
+        row = [model]
+        for name in names:
+            launched, replayed = (found[name, model]["epoch_ms"]["median"] for found in (before, after))
+            row += [_number(launched), _number(replayed), f"{launched / replayed:.1f}x"]
+        rows.append(row)
+    return _table(head, rows, "lr")
+
+
+def faithfulness() -> Lines:
+    """Area under the probability of the predicted class while nodes are silenced."""
+    found: dict[str, dict[str, Any]] = {}
+    for record in _read("results/explain.jsonl"):
+        if record["benchmark"] == "faithfulness":
+            kept = found.setdefault(record["dataset"], {"area": {}, "seconds": {}})
+            kept["area"] |= record["area"]
+            kept["seconds"] |= record["seconds"]
+    methods = ("ours", "ours, last layer", "GNNExplainer", "integrated gradients", "random", "lowest of ours")
+    head = ["", "ours, `--through inputs --by contribution`", *methods[1:]]
+    head.append("seconds: ours, GNNExplainer, gradients")
+    rows = []
+    for name in ("texas", "chameleon", "cora", "minesweeper"):
+        seconds = [found[name]["seconds"][method] for method in ("ours", "GNNExplainer", "integrated gradients")]
+        areas = [f"{found[name]['area'][method]:.3f}" for method in methods]
+        rows.append([name, *areas, ", ".join(f"{value:.2g}" for value in seconds)])
+    return _table(head, rows)
+
+
+def label_errors() -> Lines:
+    """How well replaced labels are found."""
+    columns = {"audit": "audit", "loss of a model trained on all": "loss"}
+    columns |= {"cleanlab, self-confidence": "cleanlab, self_confidence"}
+    columns |= {"cleanlab, normalised margin": "cleanlab, normalized_margin"}
+    rows = [
+        [record["dataset"], *(f"{record['average_precision'][method]:.3f}" for method in columns.values())]
+        for record in _read("results/explain.jsonl")
+        if record["benchmark"] == "labels"
+    ]
+    return _table(["", *columns], rows)
+
+
+TABLES: dict[str, Callable[[], Lines]] = {
+    "first-run": first_run,
+    "published": published,
+    "equal": equal,
+    "normalisation": normalisation,
+    "grouping": grouping,
+    "new-nodes": new_nodes,
+    "efficiency": efficiency_together,
+    "large-graphs": large_graphs,
+    "twins": twins,
+    "defaults": defaults,
+    "ranks": ranks,
+    "predicted-ranks": predicted_ranks,
+    "small-cpu": small_cpu,
+    "small-gpu": small_gpu,
+    "single-gpu": single_gpu,
+    "faithfulness": faithfulness,
+    "label-errors": label_errors,
+}
+
+
+def documents() -> list[Path]:
+    """What may hold tables of numbers."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def renewed(text: str) -> str:
+    """A document with its tables as their records have them."""
+
+    def made(found: re.Match[str]) -> str:
+        indent, name = found.groups()
+        if name not in TABLES:
+            raise SystemExit(f"There is no table '{name}'. Known: {', '.join(TABLES)}.")
+        lines = [f"<!-- table: {name} -->", "", *TABLES[name](), "", "<!-- end of table -->"]
+        return "\n".join(f"{indent}{line}" if line else "" for line in lines)
+
+    return _MARKED.sub(made, text)
+
+
+def unexplained(text: str) -> list[str]:
+    """Headings of tables with decimal numbers that are made of no record and do not say why."""
+    plain = re.sub(r"^ *```.*?^ *```$", "", _MARKED.sub("", text), flags=re.DOTALL | re.MULTILINE)
+    return [
+        next(line.strip() for line in found[0].splitlines() if line.lstrip().startswith("|"))
+        for found in _TABLE.finditer(plain)
+        if _DECIMAL.search(found[0]) and "<!-- no record: " not in found[0]
+    ]
+
+
+def kept_tables() -> dict[Path, str]:
+    """What results/ must hold as Markdown, by file, from the records beside it."""
+    found = {}
+    for path in sorted((ROOT / "results").glob("*.md")):
+        record = _read(f"results/{path.stem}.json")
+        if path.stem.startswith("efficiency"):
+            found[path] = table_markdown(efficiency_table(record))
+        else:
+            _, heading, origins = path.read_text(encoding="utf-8").partition("Settings are from:")
+            found[path] = "".join([*map(_shown, map(_compared, record)), heading, origins])
+    return found
+
+
+def _compared(table: dict[str, Any]) -> Comparison:
+    cells = {(cell["dataset"], cell["model"]): Cell(**cell) for cell in table["cells"]}
+    names, models = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
+    return Comparison(
+        table["judged"], names, models, table["reference"], cells, table["ranks"], table["ranked_datasets"]
+    )
+
+
+def _shown(table: Comparison) -> str:
+    title = f"Test score in %, {JUDGED[table.judged]}; in brackets the paper's mean and the difference to it."
+    return f"{title}\n\n{table_markdown(comparison_table(table))}\n"
+
+
+def wrong_means() -> Iterator[str]:
+    """Cells of kept tables whose mean is not that of the runs in the records beside them."""
+    for records in sorted((ROOT / "results").glob("*-records.jsonl")):
+        name = records.name.removesuffix("-records.jsonl")
+        runs = {(each["dataset"], each["model"]): each["runs"] for each in _read(f"results/{records.name}")}
+        for table in _read(f"results/{name}.json"):
+            for cell in table["cells"]:
+                found = runs.get((cell["dataset"], cell["model"]))
+                if cell["mean"] is None or found is None:
+                    continue
+                mean = statistics.fmean(100 * run[table["judged"]]["test"] for run in found)
+                if abs(mean - cell["mean"]) > 1e-3 or len(found) != cell["runs"]:
+                    where = f"{cell['model']} on {cell['dataset']}"
+                    yield f"results/{name}.json says {cell['mean']:.4f} of {where}, its runs {mean:.4f}"
+
+
+def problems() -> Iterator[str]:
+    """What does not follow from its record, a line or a comparison for each."""
+    for path in documents():
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
+        wanted = renewed(text)
+        if text != wanted:
+            lines = difflib.unified_diff(text.splitlines(), wanted.splitlines(), name, "as recorded", lineterm="", n=0)
+            yield "\n".join(lines)
+        for heading in unexplained(text):
+            yield f"{name}: a table of numbers is made of no record, and does not say why: {heading}"
+    for path, wanted in kept_tables().items():
+        if path.read_text(encoding="utf-8") != wanted:
+            yield f"{path.relative_to(ROOT)} does not follow from the record beside it"
+    yield from wrong_means()
+
+
+def main() -> int:
+    if "--check" not in sys.argv:
+        for path in documents():
+            text = path.read_text(encoding="utf-8")
+            if (wanted := renewed(text)) != text:
+                path.write_text(wanted, encoding="utf-8")
+                print(f"{path.relative_to(ROOT)} is written anew")
+        for path, wanted in kept_tables().items():
+            path.write_text(wanted, encoding="utf-8")
+    found = list(problems())
+    count = sum(len(_MARKED.findall(path.read_text(encoding="utf-8"))) for path in documents())
+    print("\n".join([*found, f"{count} tables in documents, {len(kept_tables())} in results/; {len(found)} problems"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
