@@ -109,7 +109,7 @@ def tile_of(width: int, entries: float) -> Tile:
         if entries >= 16:
             return Tile(max(1, 32 // columns), 16, columns, 4)
         return Tile(max(1, 256 // columns), 4, columns, 4)
-    unroll = 4 if entries >= 8 else 2
+    unroll = 2 if entries < 8 and columns <= 64 else 4
     return Tile(max(1, 512 // (unroll * columns)), unroll, columns, 1)
 
 
