@@ -70,8 +70,9 @@ INLINE void outer_tile(const Rows& source, int64_t begin, int64_t end, int64_t k
 }
 
 // sums = source^T g, `inner` x P panels that lie inner * 16 floats apart; panels of g lie `step` floats apart.
+// Not inlined: constants of what stands around it would take its registers.
 template <int P>
-void outer(const Rows& source, int64_t rows, int64_t inner, const float* g, int64_t step, float* sums) {
+__attribute__((noinline)) void outer(const Rows& source, int64_t rows, int64_t inner, const float* g, int64_t step, float* sums) {
     constexpr int TILE = ONE_REGISTER ? 4 : 1;
     for (int64_t begin = 0; begin < rows; begin += OUTER_ROWS) {
         const int64_t end = std::min<int64_t>(begin + OUTER_ROWS, rows);
