@@ -85,19 +85,18 @@ def measure(model: NodeModel[Any], graph: Graph) -> int:
 
 
 def measure_native(model: NodeModel[Any], graph: Graph) -> int:
-    """The same by the compiled core: with what it counts itself, and with dense features in its form."""
+    """The same by the compiled core: with what it counts itself."""
     core = find_library()
     assert core is not None
     assert isinstance(model, GloGNN)
-    matrices = native._matrices(graph, model)
+    inputs = native._inputs(graph, model)
     before, _ = core.memory()
     with (
-        mock.patch.object(native, "_matrices", return_value=matrices),
+        mock.patch.object(native, "_inputs", return_value=inputs),
         mock.patch.object(native, "_HUGE_PAGE", sys.maxsize),  # weights in memory that torch sees
     ):
         seen = measure(model, graph)
-    own = [] if graph.x is matrices.get("features") else [matrices[name] for name in matrices if name == "features"]
-    return seen + core.memory()[1] - before + held(own)
+    return seen + core.memory()[1] - before
 
 
 def predict(config: ModelConfig, graph: Graph) -> int:

@@ -22,7 +22,8 @@ from glognn.data.npz import write_npz
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.models.configs import MODELS
-from glognn.report.bench import bench_table, cells, headings, notes, number, profile_tables, to_markdown
+from glognn.report.bench import bench_table, cells, full_table, headings, notes, number, profile_tables
+from glognn.report.markdown import table_markdown
 from tests.cli.test_datasets import run
 from tests.conftest import make_data
 
@@ -87,7 +88,7 @@ def test_a_run_gives_every_field(tmp_path: Path) -> None:
     assert "…" not in shown  # nothing is cut off
     assert all(f"\n  {name} " in shown for name in methods)
     tables = profile_tables(record)
-    assert [table.columns[0].header for table in tables] == [f"graph.npz, {name}: operation" for name in methods]
+    assert [table.columns[0].name for table in tables] == [f"graph.npz, {name}: operation" for name in methods]
 
 
 def test_a_method_that_cannot_be_timed_is_said_in_the_table(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_a_method_that_cannot_be_timed_is_said_in_the_table(tmp_path: Path) -> N
     with pytest.raises(InputError, match="The released method reads features"):
         run_bench([str(tmp_path / "graph.npz")], ["released"], config)
     record = make_record(config, CPU) | {"rows": [empty_row("a", "gcn") | {"problem": "too large"}]}
-    assert "| a | gcn | not timed |" in to_markdown(record)
+    assert "| a | gcn | not timed |" in table_markdown(full_table(record))
     assert notes(record)[-1] == "a, gcn: too large"
     assert profile_tables(record) == []
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from glognn.errors import InputError
+from glognn.experiments import ensemble
 from glognn.experiments.ensemble import apply, log_losses, scores, select
 from glognn.metrics import METRICS, Scoring
 from glognn.training.calibration import COLDEST, HOTTEST, temperature
@@ -42,7 +43,10 @@ def test_a_threshold_decides_between_two_classes() -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_an_ensemble_is_never_worse_than_its_best_member(metric: str, classes: int) -> None:
+def test_an_ensemble_is_never_worse_than_its_best_member(
+    metric: str, classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ensemble, "FEW", 0)
     for seed in range(6):
         found, y = models(5, 47, classes, seed)
         scoring = Scoring(metric, 0)
@@ -62,12 +66,27 @@ def test_one_member_has_all_the_weight() -> None:
     assert select(found, y, Scoring("accuracy")).tolist() == [1.0]
 
 
-def test_ties_go_to_the_smaller_log_loss_and_then_to_the_earlier() -> None:
+def test_ties_go_to_the_smaller_log_loss_and_then_to_the_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ensemble, "FEW", 0)
     y = np.array([0, 1])
     sure, unsure = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.6, 0.4], [0.4, 0.6]])
     for metric in ("accuracy", "roc_auc"):
         assert select(np.stack([unsure, sure]), y, Scoring(metric)).tolist() == [0.0, 1.0]
         assert select(np.stack([sure, sure]), y, Scoring(metric)).tolist() == [1.0, 0.0]
+
+
+def test_on_few_nodes_chance_chooses_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    losses: dict[int, list[float]] = {ensemble.FEW: [], 0: []}
+    for seed in range(6):
+        found, y = models(12, 1040, 3, seed)
+        for few, told in losses.items():
+            monkeypatch.setattr(ensemble, "FEW", few)
+            weights = select(found[:, :40], y[:40], Scoring("accuracy"))
+            assert weights.sum() == pytest.approx(1, abs=1e-12)
+            assert (weights[weights > 0] >= ensemble.LEAST).all()
+            told.append(log_losses(apply(weights, found[:, 40:])[np.newaxis], y[40:])[0])
+    sampled, at_once = (np.mean(told) for told in losses.values())
+    assert sampled < at_once
 
 
 def test_members_that_complement_each_other_share_the_weight() -> None:
@@ -118,8 +137,3 @@ def test_a_probability_of_zero_is_no_infinite_loss() -> None:
     with np.errstate(all="raise"):
         assert select(found, np.array([1, 1]), Scoring("accuracy")).tolist() == [1.0]
         assert np.isfinite(apply(np.ones(1), found, temperature(found[0], np.array([1, 1])))).all()
-
-
-def test_nodes_of_one_class_are_weighed_by_their_log_loss() -> None:
-    found = np.array([[[0.4, 0.6]], [[0.1, 0.9]]])
-    assert select(found, np.array([1]), Scoring("roc_auc")).tolist() == [0.0, 1.0]

@@ -19,8 +19,10 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.configs import GloGNNConfig
 from glognn.models.glognn import GloGNN
-from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, Input, Operator, Word, not_compiled, products
+from glognn.native.library import find_library
+from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, Input, Operator, Word, powers, products
 from glognn.training.engines import Members, NativeEngine
+from glognn.training.engines.native import refusal_of_settings
 from glognn.training.preflight import Need, sizes_of
 from tests.conftest import make_data
 
@@ -152,11 +154,28 @@ def test_the_floor_counts_it(data: Data) -> None:
     assert count(shape).bytes - count(plain).bytes == more
 
 
-def test_compiled_code_refuses_it_with_a_reason(data: Data) -> None:
+def test_compiled_code_says_what_it_cannot_do(data: Data) -> None:
     graph, training = Graph.from_data(data), glognn.TrainingConfig(device="cpu")
-    reads, known = DegreesConfig(), GloGNNConfig()
-    assert not_compiled(known.inputs, known.words) == ""
-    assert not_compiled(reads.inputs, reads.words) == "the compiled core does not read the input 'degrees'"
-    assert not_compiled(known.inputs, reads.words) == "the compiled core does not multiply with the operator 'incoming'"
+    if find_library() is None:
+        pytest.skip("the native core is not built")
+    reads = DegreesConfig()
+    assert refusal_of_settings(reads, training, graph).startswith("it needs hops that are powers of one operator")
     members = Members(graph, [reads.model_class().for_graph(graph, reads)], [training], [0])
-    assert NativeEngine.refusal(members) == not_compiled(reads.inputs, reads.words)
+    assert NativeEngine.refusal(members) == refusal_of_settings(reads, training, graph)
+
+
+class OneOperatorConfig(DegreesConfig):
+    @property
+    def words(self) -> list[Word]:
+        return powers(2, INCOMING)
+
+
+def test_compiled_code_reads_it(data: Data) -> None:
+    """Another input, and the powers of another operator."""
+    graph, training = Graph.from_data(data, GraphConfig(directed=True)), glognn.TrainingConfig(device="cpu")
+    if find_library() is None:
+        pytest.skip("the native core is not built")
+    config = OneOperatorConfig(dropout=0.0)
+    model = GloGNN.for_graph(graph, config)
+    scores = NativeEngine(Members(graph, [model], [training], [0])).logits()[0]
+    torch.testing.assert_close(scores, model.eval().logits(model.prepare(graph)).detach())

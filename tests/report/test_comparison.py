@@ -15,9 +15,19 @@ from glognn.data.catalog import DATASETS
 from glognn.experiments import paper
 from glognn.experiments.comparison import Comparison, compare
 from glognn.experiments.paper import paper_result
-from glognn.report.comparison import places, to_csv, to_latex, to_markdown
+from glognn.report.comparison import comparison_table, places, to_csv
+from glognn.report.latex import table_latex
+from glognn.report.markdown import table_markdown
 
 PAPER = json.loads(Path(paper.__file__).with_name("paper.json").read_text(encoding="utf-8"))
+
+
+def to_markdown(comparison: Comparison) -> str:
+    return table_markdown(comparison_table(comparison))
+
+
+def to_latex(comparison: Comparison) -> str:
+    return table_latex(comparison_table(comparison))
 
 
 def reports(values: list[float], seeds: int = 1) -> dict[tuple[int, int], dict]:

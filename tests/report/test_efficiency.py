@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from glognn.report.efficiency import plot_efficiency, summarise, to_markdown
+from glognn.report.efficiency import efficiency_table, plot_efficiency, summarise
 from glognn.report.figures import line_look
+from glognn.report.markdown import table_markdown
 
 
 def curve(scores: list[float], step: float, metric: str = "accuracy") -> dict[str, list[float]]:
@@ -33,11 +34,11 @@ def test_numbers_are_medians_over_the_repeats() -> None:
 def test_a_row_for_each_model() -> None:
     one = summarise([curve([0.2, 0.8], 0.0123)], {"machine": {"cores": 2}, "peak_memory_mib": 7})
     assert one["machine"] == {"cores": 2}
-    lines = to_markdown({"texas": {"mlp": one, "gcn": one}, "genius": {"mlp": one}}).splitlines()
+    lines = table_markdown(efficiency_table({"texas": {"mlp": one, "gcn": one}, "genius": {"mlp": one}})).splitlines()
     assert lines[0].endswith("| texas | genius |")
     assert lines[2] == "| mlp | 12.3; 80.0; 0.025 | 12.3; 80.0; 0.025 |"
     slow = summarise([curve([0.2, 0.8], 1234.5)], {})
-    assert "| mlp | 1,234,500; 80.0; 2,469 |" in to_markdown({"texas": {"mlp": slow}})
+    assert "| mlp | 1,234,500; 80.0; 2,469 |" in table_markdown(efficiency_table({"texas": {"mlp": slow}}))
     assert lines[3] == "| gcn | 12.3; 80.0; 0.025 | not run |"
 
 

@@ -126,7 +126,7 @@ def test_a_batch_leaves_the_margin_too(machine: Path, free: int) -> None:
 
 @pytest.mark.skipif(find_library() is None, reason="the native core is not built")
 def test_the_engine_that_trains_decides_what_is_needed(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dense features take 20 bytes a value in compiled code, and 4 in PyTorch."""
+    """Compiled code stores a width of 1 as a whole vector."""
     graph = Graph.from_data(make_data(400, 6000, num_splits=1))
     config = GloGNNConfig(alpha=0.0, hidden_channels=1)
     by_core = need_of(config, graph, CONFIG)
@@ -137,7 +137,7 @@ def test_the_engine_that_trains_decides_what_is_needed(machine: Path, monkeypatc
     write(machine / "proc/meminfo", f"MemAvailable: {int(1.1 * sizes[0]) // 1024 + 1} kB")
     check_memory(config, graph, CONFIG)
     monkeypatch.delenv("GLOGNN_NATIVE")
-    with pytest.raises(TooLargeError, match="GloGNN does not fit: preparing the graph takes about 73.2 MiB"):
+    with pytest.raises(TooLargeError, match="GloGNN does not fit: training takes about 23.8 MiB"):
         check_memory(config, graph, CONFIG)
 
 

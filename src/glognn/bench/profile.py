@@ -1,4 +1,4 @@
-"""Where the time of an epoch goes, by operation."""
+"""Where the time of an epoch goes: by operation on a CPU, by kernel on a GPU."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ from glognn.bench.method import WARM_UP, Method
 
 EPOCHS = 5
 OPERATIONS = 12
+LONGEST = 70
+"""Characters of a name."""
+
+
+def _kernel(name: str) -> str:
+    """A kernel by its name and, where its code is a template, what that is made with, as far as a table can show."""
+    name = name.removeprefix("void ").replace("at::native::", "").replace("(anonymous namespace)::", "")
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def profile_method(method: Method, device: torch.device) -> list[dict[str, Any]]:
-    """The operations that take most of the time themselves, calls they make not counted; and the rest as one.
+    """The operations or kernels that take most of the time themselves; and the rest as one.
 
-    ``ms`` is for one epoch. On a GPU it is the time of its kernels, on a CPU that of the calls. The profiler slows
-    small operations down, so that shares mean more than milliseconds.
+    ``ms`` is for one epoch. On a CPU it is the time of calls, those they make not counted; the profiler slows small
+    ones down, so that shares mean more than milliseconds. On a GPU it is that of kernels and copies: an epoch that is
+    replayed as a whole is no operation of torch any more.
     """
     method.seconds(1)
     gpu = device.type == "cuda"
@@ -27,10 +36,11 @@ def profile_method(method: Method, device: torch.device) -> list[dict[str, Any]]
     seen = WARM_UP + EPOCHS
     times: dict[str, tuple[float, int]] = {}
     for event in observed.key_averages():
-        # A kernel's time is also that of the operation which started it: operations alone are counted.
         spent = event.self_device_time_total if gpu else event.self_cpu_time_total
-        if spent > 0 and event.device_type.name == "CPU":
-            times[event.key] = (spent / 1000 / seen, event.count)
+        if spent > 0 and event.device_type.name == ("CUDA" if gpu else "CPU") and "#" not in event.key:
+            name = _kernel(event.key) if gpu else event.key
+            before, count = times.get(name, (0.0, 0))
+            times[name] = (before + spent / 1000 / seen, count + event.count)
     total = sum(spent for spent, _ in times.values())
     ranked = sorted(times.items(), key=lambda item: -item[1][0])
     rows = [

@@ -119,7 +119,8 @@ def _run(
 
 
 def _show(console: Terminal, record: Record) -> None:
-    from glognn.report.bench import bench_table, notes, profile_tables, to_markdown
+    from glognn.report.bench import bench_table, full_table, notes, profile_tables
+    from glognn.report.markdown import table_markdown
 
     for table in profile_tables(record):
         console.print(table)
@@ -127,6 +128,6 @@ def _show(console: Terminal, record: Record) -> None:
     if console.is_terminal:
         console.print(bench_table(record))
     else:
-        typer.echo(visible(to_markdown(record)), nl=False)
+        typer.echo(table_markdown(full_table(record)), nl=False)
     for line in notes(record):
         console.out(line)

@@ -20,10 +20,12 @@ from glognn.cli import (
     doctor,
     evaluate,
     explain,
+    explore,
     leaderboard,
     models,
     portfolio,
     predict,
+    report,
     reproduce,
     runs,
     serve,
@@ -53,9 +55,11 @@ _COMMANDS = {
     "predict": predict,
     "evaluate": evaluate,
     "explain": explain,
+    "explore": explore,
     "audit": audit,
     "serve": serve,
     "leaderboard": leaderboard,
+    "report": report,
     "reproduce": reproduce,
     "tune": tune,
     "runs": runs,
@@ -67,7 +71,7 @@ _COMMANDS = {
     "bench": bench,
 }
 _PANELS = {
-    "Your graph": ("train", "predict", "evaluate", "explain", "leaderboard", "serve"),
+    "Your graph": ("train", "predict", "evaluate", "explain", "explore", "audit", "leaderboard", "report", "serve"),
     "What there is": ("datasets", "models", "runs", "verify", "doctor"),
     "Research": ("tune", "reproduce", "portfolio", "bench", "shard"),
 }

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from glognn.cli.options import DATASET_NAMES, MODEL_NAMES
 from glognn.errors import InputError
-
-if TYPE_CHECKING:
-    from glognn.cli.terminal import Terminal
-    from glognn.report.listing import RunGroup
 
 
 def command(
@@ -51,7 +47,7 @@ def command(
       glognn runs runs/reproduce --model glognn++ --dataset texas --differences
     """
     from glognn.cli.terminal import Terminal
-    from glognn.report.listing import find_groups
+    from glognn.report.listing import difference_table, find_groups, run_table
 
     if not folder.is_dir():
         raise InputError(f"There is no folder '{folder}'.")
@@ -70,61 +66,9 @@ def command(
     if not groups:
         console.out(f"No finished run below '{folder}' fits.")
         return
-    _list(console, groups)
+    console.print(run_table(groups))
     if differences:
-        _differences(console, groups)
-
-
-def _percent(score: tuple[float | None, float | None]) -> str:
-    mean, std = score
-    if mean is None:
-        return ""
-    return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
-
-
-def _list(console: Terminal, groups: list[RunGroup]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("key", no_wrap=True)
-    table.add_column("dataset or tables", overflow="fold")
-    table.add_column("model", no_wrap=True)
-    table.add_column("metric", overflow="fold")
-    headings = ("splits", "seeds", "validation, %", "test, best epoch, %", "test, last epoch, %", "best baseline, %")
-    for heading in (*headings, "seconds"):
-        table.add_column(heading, justify="right")
-    table.add_column("folder", overflow="fold")
-    for group in groups:
-        table.add_row(
-            group.key,
-            group.name,
-            group.model,
-            group.score_name,
-            str(len(group.splits)),
-            str(len(group.seeds)),
-            _percent(group.score("best", "val")),
-            _percent(group.score("best")),
-            _percent(group.score("last")),
-            "" if (beside := group.baseline()) is None else f"{beside[1]:.2f} ({beside[0]})",
-            f"{group.seconds:.1f}",
-            str(group.common_folder),
-        )
-    console.print(table)
-
-
-def _differences(console: Terminal, groups: list[RunGroup]) -> None:
-    from rich.table import Table
-
-    from glognn.report.listing import differing_settings
-
-    found = differing_settings(groups)
-    if not found:
-        console.out("\nTheir settings are the same.")
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("setting", *(group.key for group in groups)):
-        table.add_column(heading)
-    for name, values in found.items():
-        table.add_row(name, *("" if value is None else str(value) for value in values))
-    console.out("")
-    console.print(table)
+        found = difference_table(groups)
+        console.out("\nTheir settings are the same." if found is None else "")
+        if found is not None:
+            console.print(found)

@@ -137,6 +137,30 @@ class Column:
             encoded[absent, -1] = 1
         return encoded
 
+    def decode(self, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values that features stand for, one for each row: what was encoded, to the precision that the features have.
+
+        Of a category the text, of all others a number (of a date its days since 1970); ``None`` or NaN where it was
+        missing. A rare category is ``other``, and a number beyond those of training comes back as their end.
+        """
+        absent = features[:, -1] > 0.5 if self.missing else np.zeros(len(features), dtype=bool)
+        if self.kind == "category":
+            names = np.array([*self.values, *["other"] * self.other, None], dtype=object)
+            indicators = features[:, : len(names) - 1]
+            found = np.where(indicators.max(axis=1, initial=0) > 0.5, indicators.argmax(axis=1), len(names) - 1)
+            return np.asarray(names[np.where(absent, len(names) - 1, found)])
+        return np.where(absent, np.nan, self._unscale(features[:, 0].astype(np.float64)))
+
+    def _unscale(self, numbers: FloatArray) -> FloatArray:
+        if self.scaling == "standard":
+            return numbers * self.std + self.mean
+        if self.scaling == "log":
+            return np.asarray(np.sign(numbers) * (np.exp2(np.abs(numbers)) - 1) * self.unit)
+        if self.scaling == "quantile":
+            values, scores = np.array(self.knots).T
+            return np.asarray(np.interp(numbers, scores, values))
+        return numbers
+
     def _scale(self, numbers: FloatArray) -> FloatArray:
         if self.scaling == "standard":
             return (numbers - self.mean) / self.std

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from glognn.data.table_graph import KeptTables
 from glognn.experiments.saved import Saved, SavedModel
 from glognn.experiments.saved_ensemble import SavedEnsemble
+from glognn.experiments.saved_mean import SavedMean
 from glognn.explain.explainer import Member, NodeExplainer
 from glognn.explain.explanation import Names
 from glognn.explain.parts import Source
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 def open_explainer(saved: Saved, mirror: Path | None = None, data: Data | None = None) -> NodeExplainer:
     """What explains the nodes of a saved model's graph, by the names that its user knows them by.
 
-    All models of an ensemble, of all folds, are held at once; they count as they do in its predictions.
+    All models of an ensemble, of all folds, and of a run on several splits are held at once; they count as they do in
+    its predictions.
 
     Args:
         saved: What :func:`~glognn.experiments.saved.open_saved` gave.
@@ -31,6 +33,17 @@ def open_explainer(saved: Saved, mirror: Path | None = None, data: Data | None =
         source = Source(saved.model(graph), graph, feature_names(saved.tables, graph.num_features))
         predictions = saved.name(saved.probabilities(graph, "cpu"))
         members = [Member(saved.config.model.name, source)]
+    elif isinstance(saved, SavedMean):
+        if data is None:
+            data, _ = saved.graph(mirror)
+        members = []
+        for model in saved.models:
+            _, graph = model.graph(data=data)
+            names = feature_names(saved.tables, graph.num_features)
+            members.append(
+                Member(model.config.model.name, Source(model.model(graph), graph, names), 1 / len(saved.models))
+            )
+        predictions = saved.name(saved.score_all(data, "cpu"))
     else:
         assert isinstance(saved, SavedEnsemble)
         if data is None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from glognn.graph.pattern import Pattern
+from glognn.graph.row_plan import RowPlan
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -99,9 +100,14 @@ class SparseMatrix:
         """Where the entries are; made once."""
         return Pattern.of(self.csr, self.csr_transposed)
 
-    @property
+    @cached_property
+    def plan(self) -> RowPlan:
+        """How a GPU sums its rows; made once."""
+        return RowPlan.of(self.csr)
+
+    @cached_property
     def transpose(self) -> SparseMatrix:
-        return SparseMatrix(self.csr_transposed, self.csr)
+        return self if self.is_symmetric else SparseMatrix(self.csr_transposed, self.csr)
 
     @property
     def is_symmetric(self) -> bool:

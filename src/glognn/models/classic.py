@@ -26,6 +26,7 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.pyg import ClassicConfig
 from glognn.models.pyg import build, linear
+from glognn.ops.activation import relu_dropout
 from glognn.ops.products import matmul
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {
@@ -74,7 +75,7 @@ class _Network(nn.Module):
             mixed = conv(x, edges)
             if self.residuals:
                 mixed = mixed + linear(self.residuals[index], x, centred=self.centred)
-            x = F.dropout(F.relu(norm(mixed)), self.dropout, self.training)
+            x = relu_dropout(norm(mixed), self.dropout, self.training)
             outputs.append(x)
         read = sum(outputs[1:], outputs[0]) if self.sum_layers else outputs[-1]
         out: Tensor = self.lin_out(read)

@@ -37,6 +37,7 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.pyg import DirGNNConfig
 from glognn.models.pyg import Convolution, build
+from glognn.ops.activation import relu_dropout
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
 
@@ -95,7 +96,7 @@ class _Network(nn.Module):
     def forward(self, x: Matrix, outgoing: SparseMatrix, incoming: SparseMatrix) -> Tensor:
         outputs = []
         for conv in self.convs[: None if self.lin is not None else -1]:
-            x = F.dropout(F.relu(conv(x, outgoing, incoming)), self.dropout, self.training)
+            x = relu_dropout(conv(x, outgoing, incoming), self.dropout, self.training)
             x = F.normalize(x, dim=1) if self.normalize else x
             outputs.append(x)
         if self.lin is None or self.jump is None:

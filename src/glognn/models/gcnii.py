@@ -27,6 +27,7 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.pyg import GCNIIConfig
 from glognn.models.pyg import build, dense_where_dropped, drop, linear, propagation
+from glognn.ops.activation import relu_dropout
 from glognn.ops.products import spmm
 from glognn.settings import configured_by
 
@@ -74,7 +75,7 @@ class _Network(nn.Module):
         initial = F.relu(linear(self.lin_in, drop(x, self.in_dropout, self.training)))
         hidden = F.dropout(initial, self.dropout, self.training)
         for conv in self.convs:
-            hidden = F.dropout(F.relu(conv(hidden, initial, propagation)), self.dropout, self.training)
+            hidden = relu_dropout(conv(hidden, initial, propagation), self.dropout, self.training)
         out: Tensor = self.lin_out(hidden)
         return out
 

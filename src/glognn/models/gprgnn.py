@@ -24,6 +24,7 @@ from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.handwritten import GPRGNNConfig
 from glognn.nn.encoder import Linear
+from glognn.ops.activation import relu_dropout
 from glognn.ops.products import spmm
 from glognn.ops.sparse_dropout import DroppableMatrix, dropout_matmul, with_droppable_entries
 from glognn.settings import configured_by
@@ -82,7 +83,7 @@ class GPRGNN(NodeModel[GPRGNNInputs]):
     def logits(self, inputs: GPRGNNInputs) -> Tensor:
         last = self.config.num_hops
         hidden = dropout_matmul(inputs.x, self.hidden.weight, self.dropout, self.training) + self.hidden.bias
-        scores = self.scores(F.dropout(F.relu(hidden), self.dropout, self.training))
+        scores = self.scores(relu_dropout(hidden, self.dropout, self.training))
         scores = F.dropout(scores, self.propagation_dropout, self.training)
         out: Tensor = self.hop_weights[last] * scores
         for k in range(last - 1, -1, -1):

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn.conv import MixHopConv
 
@@ -25,6 +24,7 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.pyg import MixHopConfig
 from glognn.models.pyg import build, centred_bias, propagation
+from glognn.ops.activation import relu_dropout
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
 
@@ -78,7 +78,7 @@ class _Network(nn.Module):
         for index, conv in enumerate(self.convs):
             mixed = conv(x, propagation)
             mixed = self.norms[index](mixed) if self.norms else mixed
-            x = F.dropout(F.relu(mixed), self.dropout, self.training)
+            x = relu_dropout(mixed, self.dropout, self.training)
         out: Tensor = self.lin(x)
         return out
 

@@ -28,6 +28,7 @@ from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.configs.pyg import SGFormerConfig
 from glognn.models.pyg import Convolution, build, linear, propagation
+from glognn.ops.activation import relu_dropout
 from glognn.settings import configured_by
 
 EPSILON = 1e-6
@@ -59,19 +60,19 @@ class _Network(PyGSGFormer):  # type: ignore[misc]
 
     def _transformer(self, x: Matrix) -> Tensor:
         part = self.trans_conv
-        hidden = F.dropout(F.relu(part.bns[0](linear(part.fcs[0], x))), part.dropout, self.training)
+        hidden = relu_dropout(part.bns[0](linear(part.fcs[0], x)), part.dropout, self.training)
         for attention, norm in zip(part.attns, part.bns[1:], strict=True):
             mixed = norm((_attend(attention, hidden) + hidden) / 2)
-            hidden = F.dropout(F.relu(mixed), part.dropout, self.training)
+            hidden = relu_dropout(mixed, part.dropout, self.training)
         return hidden
 
     def _convolutions(self, x: Matrix, propagation: SparseMatrix) -> Tensor:
         part = self.graph_conv
         mapped = linear(part.fcs[0], x, centred=True)
-        first = F.dropout(F.relu(part.bns[0](mapped)), part.dropout, self.training)
+        first = relu_dropout(part.bns[0](mapped), part.dropout, self.training)
         hidden = first
         for conv, norm in zip(part.convs, part.bns[1:], strict=True):
-            hidden = first + F.dropout(F.relu(norm(conv(hidden, propagation))), part.dropout, self.training)
+            hidden = first + relu_dropout(norm(conv(hidden, propagation)), part.dropout, self.training)
         return hidden
 
 

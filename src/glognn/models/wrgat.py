@@ -36,6 +36,7 @@ from glognn.graph.structure import SimilarNodes
 from glognn.models.base import NodeModel
 from glognn.models.configs.handwritten import WRGATConfig
 from glognn.nn.initial import glorot_
+from glognn.ops.activation import relu_dropout
 from glognn.ops.edges import edge_sum
 from glognn.ops.products import matmul
 from glognn.ops.segments import segment_softmax
@@ -157,7 +158,7 @@ class WRGAT(NodeModel[WRGATInputs]):
     def decode(self, encoded: tuple[Tensor, ...], inputs: WRGATInputs) -> Tensor:
         hidden = encoded[0]
         for layer in list(self.layers)[1:]:
-            hidden = layer(F.dropout(F.relu(hidden), self.dropout, self.training), inputs.edges)
+            hidden = layer(relu_dropout(hidden, self.dropout, self.training), inputs.edges)
         return hidden
 
     def logits(self, inputs: WRGATInputs) -> Tensor:

@@ -22,6 +22,13 @@
 //
 //     ds_j = sum_i (dB'_ij B_ij + dT'_ij s_i T_ij) + sum_i dT'_ji s_i T_ji            dB = dB' S        dT = S dT' S
 //
+// With betas free of scale, b = (beta1 + beta2) t and beta2 t in place of beta2, t = tr(G) / c:
+//
+//     dt = beta2 <D, P Q> - (beta1 + beta2) tr(M (r dB) M)                            dG = dG + dt / c I
+//
+// With a learnt tau the result is H + tau (H' - H): dtau = <D, H' - H>, and the gradient of H' is tau D; all of the above
+// is linear in it. Sums over rows are taken with D, and multiplied by tau where they are used.
+//
 // The first layer's H is H0: at the end dH is added to dH0. encoder.hpp goes on from there.
 
 #pragma once
@@ -80,7 +87,7 @@ void Group::loss(Scratch& scratch, double* losses) {
 
 // The gradient of Q, beta2 sum_k lambda_k (A^T)^k D, and for each hop and lane the sum over rows of ((A^T)^k D) * Q.
 template <int P>
-void Group::hops_backward(Scratch& scratch, const float* Q, double* lambda) {
+void Group::hops_backward(Scratch& scratch, int64_t layer, const float* Q, double* lambda) {
     const Problem& problem = engine.problem;
     const int64_t row = vectors * LANES;
     constexpr int64_t SHORT = P * LANES;
@@ -90,7 +97,8 @@ void Group::hops_backward(Scratch& scratch, const float* Q, double* lambda) {
         float* target = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
         Vector factor[P], part[P];
         for (int p = 0; p < P; ++p) {
-            factor[p] = load(lane_beta2 + p * LANES) * load(lane_hops + k * row + p * LANES);
+            factor[p] = load(lane_beta2 + layer * row + p * LANES) * load(lane_hops + k * row + p * LANES);
+            factor[p] *= load(lane_tau + p * LANES);
             part[p] = splat(0);
         }
         const auto flush = [&] {
@@ -128,10 +136,11 @@ void Group::solve_backward(Scratch& scratch, int layer) {
         const float* scale = lane_scale + v * LANES + place * C;
         const double rest = 1 - m.gamma;
         const double *G = group.gram[place].a, *inverse = group.inverse[place].a;
+        const double tau = lane_tau[v * LANES + place * C];
         double *dT = scratch.to_mixed[b].a, *dB = scratch.to_q[b].a, *ds = scratch.scale_gradients.data() + b * C;
         double B[MOST * MOST], T[MOST * MOST], dG[MOST * MOST], X[MOST * MOST], Y[MOST * MOST];
         for (int k = 0; k < C * C; ++k) {
-            dT[k] *= rest;
+            dT[k] *= rest * tau;
             B[k] = rest * inverse[k];
         }
         if (coefficient == EXACT)  // to_q was summed with H, and V is H S
@@ -155,6 +164,12 @@ void Group::solve_backward(Scratch& scratch, int layer) {
         product(C, inverse, C, 1, X, C, 1, Y);
         product(C, Y, C, 1, inverse, C, 1, X);
         for (int k = 0; k < C * C; ++k) dG[k] -= rest * rest * X[k];
+        if (engine.problem.scale_free) {
+            double trace = 0, dt = scratch.scale_free[b];
+            for (int k = 0; k < C; ++k) trace += G[k * C + k];
+            for (int k = 0; k < C; ++k) dt -= (m.beta1 + m.beta2) * X[k * C + k];
+            for (int k = 0; k < C; ++k) dG[k * C + k] += trace > 0 ? dt / C : 0;
+        }
         for (int i = 0; i < C; ++i)
             for (int j = 0; j < C; ++j) {
                 const double both = dG[i * C + j] + dG[j * C + i];
@@ -180,6 +195,8 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
     double *hop_gradients = scratch.hop_gradients.data(), *scale_gradients = scratch.scale_gradients.data();
     std::fill(scratch.hop_gradients.begin(), scratch.hop_gradients.end(), 0.0);
     std::fill(scratch.scale_gradients.begin(), scratch.scale_gradients.end(), 0.0);
+    double* tau_gradients = scratch.tau_gradients.data();
+    std::fill(scratch.tau_gradients.begin(), scratch.tau_gradients.end(), 0.0);
     for (int64_t layer = problem.layers - 1; layer >= 0; --layer) {
         const float *H = embeddings[layer].data, *H0 = embeddings[0].data, *Q = reached_from[layer].data;
         float* next = scratch.spare;  // gradient of H
@@ -192,36 +209,53 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
         };
         for (auto& square : to_mixed) square = Square{};
         for (auto& square : to_q) square = Square{};
+        std::fill(scratch.scale_free.begin(), scratch.scale_free.end(), 0.0);
         for (int v = 0; v < training_vectors; ++v) {
             const Small& group = small[layer * vectors + v];
-            const Vector g = load(lane_gamma + v * LANES);
+            const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
             for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-                Vector total[MOST];
+                Vector total[MOST], moved = splat(0);
                 for (int r = 0; r < C; ++r) total[r] = splat(0);
                 for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
                     const int64_t at = i * row + v * LANES, here = i * short_row + v * LANES;
                     const Vector d = load(D + here);
                     const Vector e = load(H + at) - g * load(H0 + at);
                     for (int r = 0; r < C; ++r) total[r] += e * permute(d, lanes.rotated[r]);
-                    const Vector back = mixed<N, BACKWARD>(lanes, d, group.from_mixed);
+                    Vector back = mixed<N, BACKWARD>(lanes, d, group.from_mixed);
+                    if (problem.tau) {
+                        moved = fused(back - d, e, moved);  // D (H' - H) without the hops
+                        store(D0 + here, fused(g * tau, d - back, load(D0 + here)));
+                        store(next + here, fused(tau, back - d, d));
+                        continue;
+                    }
                     store(next + here, back);
                     store(D0 + here, load(D0 + here) + g * (d - back));
                 }
                 gather(total, v, to_mixed);
+                if (problem.tau)
+                    for (int s = 0; s < per && v * per + s < count; ++s)
+                        for (int j = 0; j < C; ++j)
+                            tau_gradients[v * per + s] += static_cast<double>(moved[s * C + j]);
             }
         }
         if (hops) {
             double* lambda = scratch.lambda.data();
             std::fill(scratch.lambda.begin(), scratch.lambda.end(), 0.0);
             by_vectors(training_vectors,
-                       [&](auto size) { hops_backward<decltype(size)::value>(scratch, Q, lambda); });
+                       [&](auto size) { hops_backward<decltype(size)::value>(scratch, layer, Q, lambda); });
             for (int b = 0; b < count; ++b) {
                 const int v = b / per, lane = b % per * C;
+                const double tau = lane_tau[v * LANES + lane], beta2 = engine.settings[first + b].beta2;
+                const double scaled = beta2 * small[layer * vectors + v].scale_free[b % per];
+                double reached = 0;  // <D, P Q>
                 for (int k = 0; k < hops; ++k) {
                     double total = 0;
                     for (int j = 0; j < C; ++j) total += lambda[(k * training_vectors + v) * LANES + lane + j];
-                    hop_gradients[b * hops + k] += engine.settings[first + b].beta2 * total;
+                    hop_gradients[b * hops + k] += scaled * tau * total;
+                    reached += static_cast<double>(lane_hops[k * row + v * LANES + lane]) * total;
                 }
+                scratch.scale_free[b] = beta2 * tau * reached;
+                tau_gradients[b] += scaled * reached;
             }
             for (int v = 0; v < training_vectors; ++v)
                 for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {

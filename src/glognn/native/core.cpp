@@ -1,7 +1,7 @@
 // Training of many GloGNN models at once on a CPU: forward, backward written by hand, and Adam.
 //
-// The mathematics is that of nn/encoder.py, nn/hops.py, nn/global_homophily.py and models/glognn.py with two encoder
-// layers fused at the hidden one. The interface is plain C and uses no header of Python or torch; all parameters and
+// The mathematics is that of nn/encoder.py, nn/blocks.py, nn/hops.py, nn/global_homophily.py, models/glognn.py with
+// inputs that are fused at the hidden layer, and models/glognn2.py. The interface is plain C and uses no header of Python or torch; all parameters and
 // moments belong to the caller. One translation unit, compiled once for each level of vector instructions.
 //
 // No exception leaves: every function that may fail returns a status, and glognn_failure says more.
@@ -105,12 +105,13 @@ API int glognn_measure(void* engine, double* out) {
     return guarded([&] { engine_of(engine).measure(out); });
 }
 
-// Which hidden values the next step of a member keeps: nodes x padded hidden width, one byte each.
+// Which hidden values the next step of a member keeps, one byte each: those of heads, then of blocks, each nodes x padded
+// hidden width.
 API int glognn_mask(void* handle, int64_t member, uint8_t* out) {
     return guarded([&] {
         Engine& engine = engine_of(handle);
         const auto& masks = engine.masks.at(member);
-        for (int64_t k = 0; k < engine.n * engine.width; ++k)
+        for (int64_t k = 0; k < engine.mask_words(); ++k)
             for (int lane = 0; lane < LANES; ++lane)
                 out[k * LANES + lane] = masks.empty() ? 1 : static_cast<uint8_t>(masks[k] >> lane & 1);
     });

@@ -1,69 +1,82 @@
 // The initial embedding, its gradient, and the update of the weights that make it.
 //
-// hidden = (1 - alpha) (X W_X + b_X) + alpha (A W_A + b_A)        H0 = dropout(relu(hidden)) W_out + b_out
+// hidden = sum_i w_i (X_i W_i + b_i)        H0 = dropout(relu(hidden)) W_out + b_out
 //
 // With D0 the gradient of H0, m the factors of dropout (0 or 1 / (1 - p)) and [hidden > 0] the open units:
 //
 //     dW_out = (m relu(hidden))^T D0             dhidden = m [hidden > 0] (D0 W_out^T)
-//     dW_X   = (1 - alpha) X^T dhidden           dW_A    = alpha A^T dhidden          biases: sums over the rows
+//     dW_i   = w_i X_i^T dhidden                 biases: sums over the rows
 //
-// dhidden takes the place of hidden. A row of dW_X or dW_A is a sparse sum of rows of dhidden, and is used by Adam at
-// once: these gradients, the largest there are, are never stored (but for partial sums where a product runs in blocks).
+// dhidden takes the place of hidden. A row of dW_i is a sum of rows of dhidden, and is used by Adam at once: these
+// gradients, the largest there are, are never stored (but for partial sums where a product runs in blocks). Inputs that
+// are branches have hidden values of their own; what is made of several hidden values stands in jumping.hpp. The
+// gradient of a learnt factor g_i of w_i is the sum over the entries of dW_i W_i and of db_i b_i, over g_i.
 
 #pragma once
 
+#include "dense.hpp"
 #include "engine.hpp"
 
 namespace {
 
-// hidden = w_X (X W_X + b_X) + w_A (A W_A + b_A), before the nonlinearity, in P panels.
+// The values of one head before the nonlinearity, in P panels.
 template <int P>
-void Engine::encode(int b, int64_t panel) {
+void Engine::encode(int b, int64_t head, int64_t panel) {
     const float* w = weights(b);
-    const double alpha = settings[b].alpha;
-    const float share = static_cast<float>(alpha), rest = static_cast<float>(1 - alpha);
     const int64_t step = n * LANES;
-    float* target = hidden[b] + panel * step;
+    float* target = values(b, head) + panel * step;
     Vector bias[P];
-    for (int p = 0; p < P; ++p) {
-        bias[p] = splat(0);
-        const int64_t place = (panel + p) * LANES;
-        if (problem.uses_features) bias[p] += rest * load(w + layout.features_bias + place);
-        if (problem.uses_adjacency) bias[p] += share * load(w + layout.adjacency_bias + place);
+    for (int p = 0; p < P; ++p) bias[p] = splat(0);
+    for (int64_t k = 0; k < problem.inputs; ++k) {
+        if (layout.head_of[k] != head) continue;
+        const float times = inputs[k].branch ? 1.0f : factor(b, k);
+        for (int p = 0; p < P; ++p) bias[p] += times * load(w + layout.input_bias[k] + (panel + p) * LANES);
     }
     bool begun = false;
-    const auto add = [&](const Blocks& blocks, const float* source, int64_t rows, float factor) {
-        const Vector times = splat(factor);
-        source += panel * rows * LANES;
-        for (const Matrix& part : blocks.parts) {
+    for (int64_t k = 0; k < problem.inputs; ++k) {
+        if (layout.head_of[k] != head) continue;
+        const int64_t rows = inputs[k].columns;
+        const Vector times = splat(inputs[k].branch ? 1.0f : factor(b, k));
+        const float* source = w + layout.input[k] + panel * rows * LANES;
+        const auto add = [&](int64_t i, const Vector* total) {
+            float* out = target + i * LANES;
+            for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + times * total[p]);
+        };
+        const auto begin = [&](int64_t i, const Vector* total) {
+            for (int p = 0; p < P; ++p) store(target + i * LANES + p * step, bias[p] + times * total[p]);
+        };
+        if (inputs[k].dense) {
+            const Rows dense{inputs[k].dense, rows, LANES};
             if (begun)
-                multiply<P>(part, source, LANES, rows * LANES, [&](int64_t i, const Vector* total) {
-                    float* out = target + i * LANES;
-                    for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + times * total[p]);
-                });
+                dense_product<P>(dense, n, rows, source, rows * LANES, add);
             else
-                multiply<P>(part, source, LANES, rows * LANES, [&](int64_t i, const Vector* total) {
-                    for (int p = 0; p < P; ++p) store(target + i * LANES + p * step, bias[p] + times * total[p]);
-                });
+                dense_product<P>(dense, n, rows, source, rows * LANES, begin);
+            begun = true;
+            continue;
+        }
+        for (const Matrix& part : read[k].parts) {
+            if (begun)
+                multiply<P>(part, source, LANES, rows * LANES, add);
+            else
+                multiply<P>(part, source, LANES, rows * LANES, begin);
             begun = true;
         }
-    };
-    if (problem.uses_features) add(features, w + layout.features, problem.features.columns, rest);
-    if (problem.uses_adjacency) add(adjacency, w + layout.adjacency, n, share);
+    }
 }
 
 void Engine::encode(int b) {
-    by_panels(width, [&](auto count, int64_t panel) { encode<decltype(count)::value>(b, panel); });
+    for (int64_t head = 0; head < layout.heads; ++head)
+        by_panels(width, [&](auto count, int64_t panel) { encode<decltype(count)::value>(b, head, panel); });
 }
 
-// The initial embedding into the slots `training` and `evaluation` (lanes; equal without dropout) of a group's rows.
-template <int N>
-void Engine::head(int b, float* embedding, int64_t row, int training, int evaluation) {
+// The initial embedding into the slots `training` and `evaluation` (lanes; equal where one pass serves both) of a group's
+// rows: one(i, t) gives panel t of row i of what the head is applied to, two(i, t, y) the same, and y in training.
+template <int N, class One, class Two>
+INLINE void Engine::head(int b, float* embedding, int64_t row, int training, int evaluation, One&& one, Two&& two) {
     constexpr int MOST = N ? N : MAX_CLASSES;
     const int C = N ? N : c;
     const float* w = weights(b) + layout.head;
     const float* bias = weights(b) + layout.head_bias;
-    const float* before = hidden[b];
     constexpr bool PAIRS = MOST <= 8;
     if (training == evaluation) {
         const int64_t together = PAIRS ? 2 : 1;
@@ -75,8 +88,7 @@ void Engine::head(int b, float* embedding, int64_t row, int training, int evalua
             if (PAIRS)
                 for (int j = 0; j < C; ++j) total[(8 + j) % LANES] = splat(0);
             for (int64_t t = 0; t < width; ++t) {
-                const Vector x = rectified(load(before + (t * n + i) * LANES));
-                const Vector y = rectified(load(before + (t * n + other) * LANES));
+                const Vector x = one(i, t), y = one(other, t);
                 for (int j = 0; j < C; ++j) {
                     const Vector column = load(w + j * stride + t * LANES);
                     total[j] += x * column;
@@ -90,15 +102,13 @@ void Engine::head(int b, float* embedding, int64_t row, int training, int evalua
         }
         return;
     }
-    const uint16_t* kept = masks[b].data();
-    const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout)));
     Vector total[LANES], dropped[LANES];
     for (int k = 0; k < LANES; ++k) total[k] = dropped[k] = splat(0);
     for (int64_t i = 0; i < n; ++i) {
         for (int j = 0; j < C; ++j) total[j] = dropped[j] = splat(0);
         for (int64_t t = 0; t < width; ++t) {
-            const Vector x = rectified(load(before + (t * n + i) * LANES));
-            const Vector y = chosen(kept[i * width + t], x * scale);
+            Vector y;
+            const Vector x = two(i, t, y);
             for (int j = 0; j < C; ++j) {
                 const Vector column = load(w + j * stride + t * LANES);
                 total[j] += x * column;
@@ -124,6 +134,20 @@ void Engine::head(int b, float* embedding, int64_t row, int training, int evalua
     }
 }
 
+template <int N>
+void Engine::hidden_head(int b, float* embedding, int64_t row, int training, int evaluation) {
+    const float* before = values(b, 0);
+    const uint16_t* bits = masks[b].data();
+    const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout)));
+    const auto one = [&](int64_t i, int64_t t) { return rectified(load(before + (t * n + i) * LANES)); };
+    const auto two = [&](int64_t i, int64_t t, Vector& y) {
+        const Vector x = one(i, t);
+        y = chosen(bits[i * width + t], x * scale);
+        return x;
+    };
+    head<N>(b, embedding, row, training, evaluation, one, two);
+}
+
 // Replaces the hidden values by their gradients, and leaves the gradients of the head and of the hidden bias.
 template <int N>
 void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, Scratch& scratch, Vector& bias) {
@@ -131,9 +155,9 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
     const int C = N ? N : c;
     const float* w = weights(b) + layout.head;
     const bool dropping = settings[b].dropout > 0;
-    const uint16_t* kept = masks[b].data();
+    const uint16_t* drawn = masks[b].data();
     const Vector scale = splat(dropping ? static_cast<float>(1 / (1 - settings[b].dropout)) : 1.0f);
-    float* values = hidden[b];
+    float* values = this->values(b, 0);
     std::memset(scratch.head, 0, C * stride * sizeof(float));
     std::memset(scratch.columns, 0, stride * sizeof(float));
     double bias_total[MOST] = {};
@@ -148,7 +172,7 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
             for (int64_t i = begin; i < end; ++i) {
                 const float* g = gradient + i * row + slot;
                 float* place = values + (t * n + i) * LANES;
-                const uint32_t bits = dropping ? kept[i * width + t] : 0xFFFFu;
+                const uint32_t bits = dropping ? drawn[i * width + t] : 0xFFFFu;
                 const Vector before = load(place);
                 const Vector after = gated(before, bits, before);
                 Vector total = splat(0);
@@ -174,42 +198,79 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
     for (int j = 0; j < C; ++j) bias[j] = static_cast<float>(bias_total[j]);
 }
 
-// Gradient and update of the input weights in P panels, row by row: the gradient never leaves the registers.
+// Gradient and update of the input weights of a head in P panels, row by row: of a sparse input the gradient never leaves
+// the registers. dots: for each gated input, the sum of gradient times weight.
 template <int P>
-void Engine::update_inputs(int b, int64_t panel, const Adam& given, Scratch& scratch) {
+void Engine::update_inputs(int b, int64_t head, int64_t panel, const Adam& given, Scratch& scratch, double* dots) {
     const Adam adam = given;
-    const float* gradient = hidden[b] + panel * n * LANES;
-    const auto update = [&](const Blocks& blocks, int64_t offset, int64_t rows, double share) {
-        const Vector times = splat(static_cast<float>(share));
-        const int64_t step = rows * LANES;
-        offset += panel * step;
+    const float* gradient = values(b, head) + panel * n * LANES;
+    for (int64_t k = 0; k < problem.inputs; ++k) {
+        if (layout.head_of[k] != head) continue;
+        const bool branch = inputs[k].branch, dotted = inputs[k].gated && !branch;
+        const Vector times = splat(branch ? 1.0f : factor(b, k));
+        const int64_t rows = inputs[k].columns, step = rows * LANES;
+        const int64_t offset = layout.input[k] + panel * step;
         float *const w = weights(b) + offset, *const m = first(b) + offset, *const v = second(b) + offset;
         float* const sums = scratch.partial;
-        const size_t last = blocks.parts.size() - 1;
-        for (size_t part = 0; part < last; ++part)
-            multiply<P>(blocks.parts[part], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
-                float* out = sums + i * LANES;
-                for (int p = 0; p < P; ++p) store(out + p * step, part ? load(out + p * step) + total[p] : total[p]);
+        Vector dot = splat(0);
+        const auto finish = [&](int64_t at, Vector all) {
+            if (dotted) dot = fused(all, load(w + at), dot);
+            adam.update<true>(w + at, m + at, v + at, all * times);
+        };
+        if (inputs[k].dense) {
+            outer<P>(Rows{inputs[k].dense, rows, LANES}, n, rows, gradient, n * LANES, sums);
+            for (int64_t at = 0; at < P * step; at += LANES) finish(at, load(sums + at));
+        } else {
+            const Blocks& blocks = read_transposed[k];
+            const size_t last = blocks.parts.size() - 1;
+            for (size_t part = 0; part < last; ++part)
+                multiply<P>(blocks.parts[part], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
+                    float* out = sums + i * LANES;
+                    for (int p = 0; p < P; ++p)
+                        store(out + p * step, part ? load(out + p * step) + total[p] : total[p]);
+                });
+            multiply<P>(blocks.parts[last], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
+                for (int p = 0; p < P; ++p) {
+                    const int64_t at = i * LANES + p * step;
+                    finish(at, last ? load(sums + at) + total[p] : total[p]);
+                }
             });
-        multiply<P>(blocks.parts[last], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
-            for (int p = 0; p < P; ++p) {
-                const int64_t at = i * LANES + p * step;
-                const Vector all = last ? load(sums + at) + total[p] : total[p];
-                adam.update<true>(w + at, m + at, v + at, all * times);
-            }
-        });
-    };
-    if (problem.uses_features)
-        update(features_transposed, layout.features, problem.features.columns, 1 - settings[b].alpha);
-    if (problem.uses_adjacency) update(adjacency_transposed, layout.adjacency, n, settings[b].alpha);
+        }
+        if (dotted) dots[k] += lane_sum(dot);
+    }
 }
 
-// Some panels at a time: new weights are read again for the next hidden values while they are in the cache.
+// Some panels at a time: new weights are read again for the next hidden values while they are in the cache. Where learnt
+// factors stand before them, these come first.
 void Engine::update_inputs(int b, const Adam& adam, Scratch& scratch) {
-    by_panels(width, [&](auto count, int64_t panel) {
-        update_inputs<decltype(count)::value>(b, panel, adam, scratch);
-        encode<decltype(count)::value>(b, panel);
-    });
+    double dots[MAX_INPUTS] = {};
+    float *w = weights(b), *m = first(b), *v = second(b);
+    bool gates = false;
+    for (int64_t k = 0; k < problem.inputs; ++k) {
+        const float* column = scratch.columns + layout.head_of[k] * stride;
+        const Vector times = splat(inputs[k].branch ? 1.0f : factor(b, k));
+        const bool dotted = inputs[k].gated && !inputs[k].branch;
+        gates = gates || dotted;
+        for (int64_t t = 0; t < stride; t += LANES) {
+            const int64_t at = layout.input_bias[k] + t;
+            if (dotted) dots[k] += lane_sum(load(column + t) * load(w + at));
+            adam.update(w + at, m + at, v + at, load(column + t) * times);
+        }
+    }
+    for (int64_t head = 0; head < layout.heads; ++head)
+        by_panels(width, [&](auto count, int64_t panel) {
+            update_inputs<decltype(count)::value>(b, head, panel, adam, scratch, dots);
+            if (!gates) encode<decltype(count)::value>(b, head, panel);
+        });
+    if (!gates) return;
+    for (int64_t k = 0; k < problem.inputs; ++k) {
+        if (!inputs[k].gated || inputs[k].branch) continue;
+        const int64_t at = layout.gate[k];
+        Vector gradient = splat(0);
+        if (w[at] > 0) gradient[0] = static_cast<float>(settings[b].shares[k] * dots[k]);
+        adam.update(w + at, m + at, v + at, gradient);
+    }
+    encode(b);
 }
 
 }  // namespace

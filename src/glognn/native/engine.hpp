@@ -36,13 +36,23 @@ struct Slot {
 // What a thread needs while it works on a group.
 struct Scratch {
     Buffer reach, reach_other, gradient, gradient_initial, gradient_q, spare;
-    Buffer head, columns;  // gradients of the head (classes x stride) and of the hidden bias
-    Buffer partial;        // gradient of input weights, when a product runs in several blocks
+    Buffer head, columns;  // gradients of the head (classes x stride) and of the biases of hidden values
+    Buffer partial;        // gradient of weights, when a product runs in several blocks
+    Buffer wide[4];        // n x hidden values of local blocks
+    Buffer turned;         // weights of the maps of a block, transposed or added up
+    Buffer norms;          // gradients of the weights and biases of a block's normalisation, and of a bias of its maps
     Array<Square> to_mixed, to_q;
-    Array<double> lambda, hop_gradients, scale_gradients;
+    Array<double> lambda, hop_gradients, scale_gradients, scale_free, tau_gradients, share_gradients;
 };
 
 struct Engine;
+
+// One of the values that jumping knowledge sums: n x hidden before relu and, where it has a mask, before dropout.
+struct Source {
+    const float* values;
+    const uint16_t* kept;
+    float share;
+};
 
 struct Group {
     Engine& engine;
@@ -52,7 +62,8 @@ struct Group {
     std::vector<int> evaluation;  // slot of each member
     std::vector<Buffer> embeddings, reached_from;
     Array<Small> small;  // layer after layer, vector after vector
-    Buffer lane_gamma, lane_beta2, lane_hops, lane_scale, lane_share;
+    Buffer lane_gamma, lane_hops, lane_scale, lane_share, lane_tau;
+    Buffer lane_beta2;  // of every layer: it may depend on the embedding
     Array<uint16_t> train_bits, label_bits;  // rows x training vectors
 
     Group(Engine& engine, int first, int count);
@@ -67,8 +78,14 @@ struct Group {
     void read_parameters();
     void solve(int layer);
     template <int N> INLINE void solve_backward(Scratch&, int layer);
-    template <int P> void hops_forward(Scratch&, const float* Q, float* target);
-    template <int P> void hops_backward(Scratch&, const float* Q, double* lambda);
+    template <int P> void hops_forward(Scratch&, int64_t layer, const float* Q, float* target);
+    template <int P> void hops_backward(Scratch&, int64_t layer, const float* Q, double* lambda);
+};
+
+// What the local blocks of a member have made in training, each n x hidden: h_0, and of every block its values between
+// normalisation and weights, the inverse deviation of each row, and the result.
+struct Local {
+    std::vector<Buffer> outputs, normal, deviations;
 };
 
 struct Engine {
@@ -78,9 +95,11 @@ struct Engine {
     std::vector<Member> settings;
     int64_t n, stride, width;  // width: vectors in a row of hidden values
     int c;
-    Blocks features, features_transposed, adjacency, adjacency_transposed;
-    std::vector<Buffer> hidden;          // before the nonlinearity; its gradient during a step
-    std::vector<Array<uint16_t>> masks;  // kept hidden values, for the next step
+    std::vector<Input> inputs;
+    std::vector<Blocks> read, read_transposed;  // of each input
+    std::vector<Buffer> hidden;                 // before the nonlinearity, head after head; its gradient during a step
+    std::vector<Array<uint16_t>> masks;         // kept values of heads and blocks, for the next step
+    std::vector<Local> local;                   // of each member, where there are blocks
     std::vector<Scratch> scratch;
     std::vector<Group> groups;
     Pool pool;
@@ -91,12 +110,47 @@ struct Engine {
     float* first(int b) { return problem.first + b * layout.total; }
     float* second(int b) { return problem.second + b * layout.total; }
 
-    template <int P> void encode(int b, int64_t panel);
+    int64_t mask_words() const { return (layout.heads + problem.blocks) * n * width; }
+    Buffer& values(int b, int64_t head) { return hidden[b * layout.heads + head]; }
+    const uint16_t* kept(int b, int64_t place) const {
+        return masks[b].empty() ? nullptr : masks[b].data() + place * n * width;
+    }
+
+    // What an input is multiplied with before the nonlinearity, and a branch behind it.
+    float gate(int b, int64_t input) { return inputs[input].gated ? std::max(weights(b)[layout.gate[input]], 0.0f) : 1.0f; }
+    float factor(int b, int64_t input) { return static_cast<float>(settings[b].shares[input]) * gate(b, input); }
+
+    template <int P> void encode(int b, int64_t head, int64_t panel);
     void encode(int b);
-    template <int N> void head(int b, float* embedding, int64_t row, int training, int evaluation);
+    template <int N, class One, class Two>
+    void head(int b, float* embedding, int64_t row, int training, int evaluation, One&&, Two&&);
+    template <int N> void hidden_head(int b, float* embedding, int64_t row, int training, int evaluation);
     template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
-    template <int P> void update_inputs(int b, int64_t panel, const Adam&, Scratch&);
+    template <int P> void update_inputs(int b, int64_t head, int64_t panel, const Adam&, Scratch&, double* dots);
     void update_inputs(int b, const Adam&, Scratch&);
+
+    bool several() const { return problem.jumping || problem.blocks; }  // whether the head sees more than hidden values
+    // jumping.hpp
+    int64_t sources(int b, const float* shares, Source*);
+    template <int N> void jumping_head(int b, float* embedding, int64_t row, int training, int evaluation, Scratch&);
+    template <int N> void jumping_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
+    void jumping_step(int b, const Adam&, Scratch&);
+    void update_shares(int b, const Adam&, Scratch&);
+    void read_shares(int b, float* shares);
+    void open_backward(int b, const float* gradient, float* columns);
+    // blocks.hpp
+    void blocks_forward(int b, bool training, const float* shares, Scratch&);
+    void block_maps(int b, int64_t block, const float* from, float* to, Scratch&);
+    void normalize(int b, int64_t block, bool training, float* values, float* out, float share, float* total);
+    void normalize_backward(int b, int64_t block, Scratch&);
+    void activate(int b, int64_t block, bool training, const float* values, float* out, float share, float* total);
+    void activate_backward(int b, int64_t block, Scratch&);
+    void block_backward(int b, int64_t block, const Adam&, float share, Scratch&);
+    uint32_t inside(int64_t panel) const {  // the lanes of a panel that are columns
+        const int64_t count = std::min<int64_t>(problem.hidden - panel * LANES, LANES);
+        return (1u << count) - 1u;
+    }
+
     void forward();
     void step(double* losses);
     void measure(int b, double* out) const;

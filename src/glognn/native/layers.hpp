@@ -5,7 +5,8 @@
 //     B  = r M        Q = U B        T = G B
 //     H' = r (H - gamma H0) T + beta2 P Q + gamma H0,        P Q = A (lambda_1 Q + A (lambda_2 Q + ...))
 //
-// PLAIN has S = I. RELEASED leaves S out of the inverse: U = H, B and T become B S and S T S.
+// PLAIN has S = I. RELEASED leaves S out of the inverse: U = H, B and T become B S and S T S. Where betas are free of
+// scale they are multiplied by t = tr(G) / c (1 where that is 0). With a learnt tau the layer gives H + tau (H' - H).
 
 #pragma once
 
@@ -23,6 +24,7 @@ void Group::read_parameters() {
         for (int j = 0; j < c; ++j) {
             for (int64_t k = 0; k < engine.problem.hops; ++k) lane_hops[k * row + lane + j] = w[engine.layout.hops + k];
             lane_scale[lane + j] = engine.problem.coefficient == PLAIN ? 1.0f : w[engine.layout.scale + j];
+            lane_tau[lane + j] = engine.problem.tau ? w[engine.layout.tau] : 1.0f;
         }
     }
 }
@@ -36,13 +38,23 @@ void Group::solve(int layer) {
         const int v = static_cast<int>(s) / per, place = static_cast<int>(s) % per;
         Small& group = small[layer * vectors + v];
         const float* scale = lane_scale + v * LANES + place * c;
-        const double rest = 1 - m.gamma, b = m.beta1 + m.beta2;
+        const double rest = 1 - m.gamma;
         double* G = group.gram[place].a;
         double* inverse = group.inverse[place].a;
         double system[MAX_CLASSES * MAX_CLASSES], B[MAX_CLASSES * MAX_CLASSES], T[MAX_CLASSES * MAX_CLASSES];
         if (coefficient == EXACT)
             for (int i = 0; i < c; ++i)
                 for (int j = 0; j < c; ++j) G[i * c + j] *= static_cast<double>(scale[i]) * scale[j];
+        double t = 1;
+        if (engine.problem.scale_free) {
+            double trace = 0;
+            for (int k = 0; k < c; ++k) trace += G[k * c + k];
+            t = trace > 0 ? trace / c : 1;
+        }
+        group.scale_free[place] = t;
+        const double b = (m.beta1 + m.beta2) * t;
+        for (int j = 0; j < c; ++j)
+            lane_beta2[(layer * vectors + v) * LANES + place * c + j] = static_cast<float>(m.beta2 * t);
         for (int k = 0; k < c * c; ++k) system[k] = rest * rest * G[k];
         for (int k = 0; k < c; ++k) system[k * c + k] += b;
         invert(c, system, inverse);
@@ -66,7 +78,7 @@ void Group::solve(int layer) {
 
 // target += beta2 P Q with P Q = A (lambda_1 Q + A (lambda_2 Q + ...)), from the inside out.
 template <int P>
-void Group::hops_forward(Scratch& scratch, const float* Q, float* target) {
+void Group::hops_forward(Scratch& scratch, int64_t layer, const float* Q, float* target) {
     const Problem& problem = engine.problem;
     const int hops = static_cast<int>(problem.hops);
     const int64_t row = vectors * LANES;
@@ -83,7 +95,8 @@ void Group::hops_forward(Scratch& scratch, const float* Q, float* target) {
         for (int p = 0; p < P; ++p) factor[p] = splat(1);
         source = out;
     }
-    for (int p = 0; p < P; ++p) factor[p] *= load(lane_beta2 + p * LANES);
+    for (int p = 0; p < P; ++p)
+        factor[p] *= load(lane_beta2 + layer * row + p * LANES) * load(lane_tau + p * LANES);
     multiply<P>(problem.adjacency, source, row, LANES, [&](int64_t i, const Vector* total) {
         float* out = target + i * row;
         for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + factor[p] * total[p]);
@@ -130,16 +143,17 @@ void Group::layers_forward(Scratch& scratch) {
         solve(static_cast<int>(layer));
         for (int v = 0; v < vectors; ++v) {
             const Small& group = small[layer * vectors + v];
-            const Vector g = load(lane_gamma + v * LANES);
+            const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
             for (int64_t i = 0; i < n; ++i) {
                 const int64_t at = i * row + v * LANES;
                 const Vector x = load(H + at), x0 = load(H0 + at);
-                store(next + at, mixed<N, FORWARD>(lanes, x - g * x0, group.to_mixed) + g * x0);
+                const Vector all = mixed<N, FORWARD>(lanes, x - g * x0, group.to_mixed) + g * x0;
+                store(next + at, problem.tau ? fused(tau, all - x, x) : all);
                 if (hops) store(Q + at, mixed<N, FORWARD>(lanes, x, group.to_q));
             }
         }
         if (!hops) continue;
-        by_vectors(vectors, [&](auto count) { hops_forward<decltype(count)::value>(scratch, Q, next); });
+        by_vectors(vectors, [&](auto count) { hops_forward<decltype(count)::value>(scratch, layer, Q, next); });
     }
 }
 

@@ -18,6 +18,9 @@ logger = logging.getLogger(__name__)
 SWITCH = "GLOGNN_NATIVE"
 """In the environment: 0 leaves the compiled code unused, a folder uses the libraries in it."""
 
+MAX_INPUTS, MAX_DIRECTIONS = 8, 2
+"""Of an encoder, and of its local blocks."""
+
 
 class MatrixC(ctypes.Structure):
     """A sparse matrix as the library reads it."""
@@ -31,17 +34,30 @@ class MatrixC(ctypes.Structure):
     )
 
 
+class InputC(ctypes.Structure):
+    """A constant matrix that the encoder reads: sparse with its transpose, or dense."""
+
+    _fields_ = (
+        ("sparse", MatrixC),
+        ("transposed", MatrixC),
+        ("dense", c_void_p),
+        ("columns", c_int64),
+        ("branch", c_int64),
+        ("gated", c_int64),
+    )
+
+
 class MemberC(ctypes.Structure):
     """What one member may differ in."""
 
     _fields_ = (
         ("learning_rate", c_double),
         ("weight_decay", c_double),
-        ("alpha", c_double),
         ("beta1", c_double),
         ("beta2", c_double),
         ("gamma", c_double),
         ("dropout", c_double),
+        ("shares", POINTER(c_double)),
         ("decoupled", c_int64),
         ("seed", c_uint64),
         ("train_count", c_int64),
@@ -65,12 +81,18 @@ class ProblemC(ctypes.Structure):
         ("members", c_int64),
         ("threads", c_int64),
         ("coefficient", c_int64),
-        ("uses_features", c_int64),
-        ("uses_adjacency", c_int64),
-        ("features", MatrixC),
-        ("features_transposed", MatrixC),
+        ("scale_free", c_int64),
+        ("tau", c_int64),
+        ("jumping", c_int64),
+        ("blocks", c_int64),
+        ("directions", c_int64),
+        ("matrices", c_int64),
+        ("inputs", c_int64),
+        ("input", POINTER(InputC)),
         ("adjacency", MatrixC),
         ("adjacency_transposed", MatrixC),
+        ("along", MatrixC * MAX_DIRECTIONS),
+        ("along_transposed", MatrixC * MAX_DIRECTIONS),
         ("labels", c_void_p),
         ("settings", POINTER(MemberC)),
         ("weights", c_void_p),

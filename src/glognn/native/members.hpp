@@ -6,6 +6,7 @@
 
 #include "backward.hpp"
 #include "encoder.hpp"
+#include "jumping.hpp"
 #include "layers.hpp"
 
 namespace {
@@ -28,7 +29,8 @@ Group::Group(Engine& e, int first_member, int members) : engine(e), first(first_
     for (int64_t l = 0; l < p.layers; ++l) reached_from.emplace_back(p.hops ? e.n * row : 0);
     small.resize(p.layers * vectors);
     lane_gamma.resize(row);
-    lane_beta2.resize(row);
+    lane_beta2.resize(row * p.layers);
+    lane_tau.resize(row);
     lane_hops.resize(row * p.hops);
     lane_scale.resize(row);
     lane_share.resize(row);
@@ -39,7 +41,6 @@ Group::Group(Engine& e, int first_member, int members) : engine(e), first(first_
         const int v = static_cast<int>(s) / per, lane = static_cast<int>(s) % per * e.c;
         for (int j = 0; j < e.c; ++j) {
             lane_gamma[v * LANES + lane + j] = static_cast<float>(m.gamma);
-            lane_beta2[v * LANES + lane + j] = static_cast<float>(m.beta2);
             lane_share[v * LANES + lane + j] = 1.0f / static_cast<float>(m.train_count);
         }
         if (!slots[s].training) continue;
@@ -62,11 +63,15 @@ void Group::forward(Scratch& scratch) {
     for (int b = 0; b < count; ++b) {
         const Member& m = engine.settings[first + b];
         if (m.dropout > 0)
-            draw_masks(m, engine.problem.steps[first + b] + 1, n * engine.width, engine.masks[first + b].data());
+            draw_masks(m, engine.problem.steps[first + b] + 1, engine.mask_words(), engine.masks[first + b].data());
         const int training = b / per * LANES + b % per * c;
         const int evaluating = evaluation[b] / per * LANES + evaluation[b] % per * c;
         by_classes(c, [&](auto classes) {
-            engine.head<decltype(classes)::value>(first + b, embeddings[0], row, training, evaluating);
+            constexpr int N = decltype(classes)::value;
+            if (engine.several())
+                engine.jumping_head<N>(first + b, embeddings[0], row, training, evaluating, scratch);
+            else
+                engine.hidden_head<N>(first + b, embeddings[0], row, training, evaluating);
         });
     }
     read_parameters();
@@ -93,17 +98,18 @@ void Group::step(Scratch& scratch, double* losses) {
         Vector bias = splat(0);
         const int slot = b / per * LANES + b % per * c;
         by_classes(c, [&](auto classes) {
-            engine.head_backward<decltype(classes)::value>(member, scratch.gradient_initial, training_vectors * LANES,
-                                                           slot, scratch, bias);
+            constexpr int N = decltype(classes)::value;
+            const float* gradient = scratch.gradient_initial;
+            const int64_t row = training_vectors * LANES;
+            if (engine.several())
+                engine.jumping_backward<N>(member, gradient, row, slot, scratch, bias);
+            else
+                engine.head_backward<N>(member, gradient, row, slot, scratch, bias);
         });
         float *w = engine.weights(member), *f = engine.first(member), *s = engine.second(member);
         const auto update = [&](int64_t at, Vector gradient) { adam.update(w + at, f + at, s + at, gradient); };
         for (int64_t k = 0; k < c * layout.stride; k += LANES) update(layout.head + k, load(scratch.head + k));
-        for (int64_t k = 0; k < layout.stride; k += LANES) {
-            const Vector column = load(scratch.columns + k);
-            if (problem.uses_features) update(layout.features_bias + k, column * static_cast<float>(1 - m.alpha));
-            if (problem.uses_adjacency) update(layout.adjacency_bias + k, column * static_cast<float>(m.alpha));
-        }
+        if (engine.several()) engine.jumping_step(member, adam, scratch);
         update(layout.head_bias, bias);
         engine.update_inputs(member, adam, scratch);
         if (m.gamma == 1) continue;  // the layers are the identity: lambda and S have no gradient and no decay
@@ -118,6 +124,11 @@ void Group::step(Scratch& scratch, double* losses) {
             for (int j = 0; j < c; ++j) gradient[j] = static_cast<float>(scratch.scale_gradients[b * c + j]);
             update(layout.scale, gradient);
         }
+        if (problem.tau) {
+            Vector gradient = splat(0);
+            gradient[0] = static_cast<float>(scratch.tau_gradients[b]);
+            update(layout.tau, gradient);
+        }
     }
 }
 
@@ -130,23 +141,33 @@ Engine::Engine(const Problem& given)
       stride(layout.stride),
       width(layout.stride / LANES),
       c(static_cast<int>(given.classes)),
+      inputs(given.input, given.input + given.inputs),
       pool(static_cast<int>(std::max<int64_t>(given.threads, 1))) {
-    const int64_t inputs = (problem.uses_features ? problem.features.columns : 0) + (problem.uses_adjacency ? n : 0);
     const int64_t row_bytes = std::min<int64_t>(width, TOGETHER) * LANES * 4, cache = CACHE_BYTES;
-    if (problem.uses_features) {
-        features.build(problem.features, row_bytes, cache);
-        features_transposed.build(problem.features_transposed, row_bytes, cache);
-    }
-    if (problem.uses_adjacency) {
-        adjacency.build(problem.adjacency, row_bytes, cache);
-        adjacency_transposed.build(problem.adjacency_transposed, row_bytes, cache);
+    read.resize(inputs.size());
+    read_transposed.resize(inputs.size());
+    int64_t partial = problem.blocks ? problem.hidden : 0;  // rows of weights whose gradient is summed piece by piece
+    for (size_t k = 0; k < inputs.size(); ++k) {
+        if (!inputs[k].dense) {
+            read[k].build(inputs[k].sparse, row_bytes, cache);
+            read_transposed[k].build(inputs[k].transposed, row_bytes, cache);
+        }
+        if (inputs[k].dense || read_transposed[k].parts.size() > 1) partial = std::max(partial, inputs[k].columns);
     }
     const int members = static_cast<int>(problem.members);
     bool dropping = false;
     for (int b = 0; b < members; ++b) {
-        hidden.emplace_back(static_cast<size_t>(n * stride));
-        masks.emplace_back(settings[b].dropout > 0 ? n * width : 0);
+        for (int64_t head = 0; head < layout.heads; ++head) hidden.emplace_back(static_cast<size_t>(n * stride));
+        masks.emplace_back(settings[b].dropout > 0 ? mask_words() : 0);
         dropping = dropping || settings[b].dropout > 0;
+    }
+    if (problem.blocks) local.resize(members);
+    for (Local& each : local) {
+        for (int64_t l = 0; l <= problem.blocks; ++l) each.outputs.emplace_back(static_cast<size_t>(n * stride));
+        for (int64_t l = 0; problem.jumping && l < problem.blocks; ++l) {
+            each.normal.emplace_back(static_cast<size_t>(n * stride));
+            each.deviations.emplace_back(static_cast<size_t>(n));
+        }
     }
     const int threads = static_cast<int>(std::max<int64_t>(given.threads, 1));
     int most = GROUP_VECTORS * lanes.slots;
@@ -160,14 +181,21 @@ Engine::Engine(const Problem& given)
         training = std::max(training, groups.back().training_vectors);
     }
     const size_t values = static_cast<size_t>(n) * widest * LANES;
-    const bool cut = features_transposed.parts.size() > 1 || adjacency_transposed.parts.size() > 1;
     scratch.resize(threads);
     for (Scratch& s : scratch) {
         for (Buffer* buffer : {&s.reach, &s.reach_other, &s.gradient, &s.gradient_initial, &s.gradient_q, &s.spare})
             buffer->resize(values);
         s.head.resize(c * stride);
-        s.columns.resize(stride);
-        s.partial.resize(cut ? inputs * TOGETHER * LANES : 0);
+        s.columns.resize(layout.heads * stride);
+        s.partial.resize(partial * TOGETHER * LANES);
+        if (problem.blocks) {
+            for (Buffer& buffer : s.wide) buffer.resize(static_cast<size_t>(n * stride));
+            s.turned.resize((problem.directions + 1) * layout.map + stride);
+            s.norms.resize(4 * stride);
+        }
+        s.share_gradients.resize(several() ? layout.heads + problem.blocks : 0);
+        s.scale_free.resize(most);
+        s.tau_gradients.resize(most);
         s.to_mixed.resize(most);
         s.to_q.resize(most);
         s.lambda.resize(problem.hops * training * LANES);

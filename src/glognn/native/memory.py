@@ -5,18 +5,35 @@ The constants are those of ``engine.hpp``, ``small.hpp`` and ``memory.hpp``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 LANES = 16
 _FLOAT, _DOUBLE, _INDEX, _BITS = 4, 8, 4, 2
 _PAGE, _HUGE_PAGE = 2**12, 2**21
 _SQUARE = LANES * LANES * _DOUBLE
-_SMALL = 5 * LANES * LANES * _FLOAT + LANES * _SQUARE
+_SMALL = 5 * LANES * LANES * _FLOAT + LANES * _SQUARE + LANES // 2 * _DOUBLE
 _CACHE_BYTES = 384 * 2**10
 _TOGETHER = 4
 _GROUP_VECTORS = 2
 _WORTH_CUTTING = 6
+
+
+@dataclass(frozen=True)
+class InputSizes:
+    """A matrix that the encoder reads, a row for each node.
+
+    Args:
+        columns: How many.
+        entries: Stored values of a sparse one; ``None`` where it is dense.
+        branch: Whether local blocks do not see it.
+        gated: Whether it has a learnt weight.
+    """
+
+    columns: int
+    entries: int | None
+    branch: bool = False
+    gated: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,7 +50,11 @@ class CoreSizes:
         threads: CPU threads.
         dropping: Whether they have dropout.
         scaled: Whether they have a weight for each class (GloGNN++).
-        inputs: Columns and entries of each matrix that the encoder reads, n rows each.
+        inputs: The matrices that the encoder reads.
+        jumping: Whether hidden values are summed with learnt shares (GloGNN2).
+        blocks: Local blocks, or layers of the encoder beyond two.
+        directions: Operators of a block, each with weights of its own.
+        tau: Whether a layer goes a learnt share of the way.
     """
 
     nodes: int
@@ -45,18 +66,30 @@ class CoreSizes:
     threads: int = 1
     dropping: bool = True
     scaled: bool = False
-    inputs: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    inputs: Sequence[InputSizes] = ()
+    jumping: bool = False
+    blocks: int = 0
+    directions: int = 0
+    tau: bool = False
 
     @property
     def stride(self) -> int:
         return padded(self.hidden)
 
     @property
+    def heads(self) -> int:
+        """Matrices of hidden values before the nonlinearity."""
+        return 1 + sum(each.branch for each in self.inputs)
+
+    @property
     def parameters(self) -> int:
         """Values of a member's weights as they are stored, with what fills vectors."""
-        columns = sum(columns for columns, _ in self.inputs.values())
+        columns = sum(each.columns for each in self.inputs)
         dense = columns + self.classes + len(self.inputs)
-        return dense * self.stride + LANES + padded(self.hops) + (LANES if self.scaled else 0)
+        dense += self.blocks * ((self.directions + 1) * (self.hidden + 1) + 2 * self.jumping)
+        vectors = 1 + self.scaled + self.tau + sum(each.gated for each in self.inputs)
+        shares = padded(self.heads + self.blocks) if self.jumping else 0
+        return dense * self.stride + LANES * vectors + padded(self.hops) + shares
 
     def core_bytes(self) -> int:
         """Everything but the arrays that the caller lends."""
@@ -67,23 +100,41 @@ class CoreSizes:
         groups = [min(most, self.members - first) for first in range(0, self.members, most)]
         vectors = [-(-count * (1 + self.dropping) // slots) for count in groups]
         training = [-(-count // slots) for count in groups]
-        total = self.members * _buffer(self.nodes * self.stride)
-        total += self.members * self.dropping * self.nodes * (self.stride // LANES) * _BITS
+        wide = _buffer(self.nodes * self.stride)
+        total = self.members * self.heads * wide
+        total += self.members * self.dropping * self.nodes * (self.stride // LANES) * _BITS * (self.heads + self.blocks)
+        if self.blocks:
+            total += self.members * (self.blocks + 1) * wide
+            total += self.members * self.blocks * self.jumping * (wide + _buffer(self.nodes))
         for each, trained in zip(vectors, training, strict=True):
             row = each * LANES
             total += (self.layers + 1) * _buffer(self.nodes * row)
             total += self.layers * (_buffer(self.nodes * row if self.hops else 0) + each * _SMALL)
-            total += 4 * _buffer(row) + _buffer(row * self.hops) + 2 * self.nodes * trained * _BITS
+            total += 4 * _buffer(row) + _buffer(row * self.hops) + _buffer(row * self.layers)
+            total += 2 * self.nodes * trained * _BITS
         cut = [self._blocks(*matrix) for matrix in self._matrices()]
-        partial = sum(columns for columns, _ in self.inputs.values()) if any(cut[1::2]) else 0
         scratch = 6 * _buffer(self.nodes * max(vectors) * LANES)
-        scratch += _buffer(self.classes * self.stride) + _buffer(self.stride) + _buffer(partial * _TOGETHER * LANES)
-        sums = (self.hops * LANES + slots * self.classes) * max(training) + most * self.hops
+        scratch += _buffer(self.classes * self.stride) + _buffer(self.heads * self.stride)
+        scratch += _buffer(self._partial() * _TOGETHER * LANES)
+        if self.blocks:
+            maps = (self.directions + 1) * self.hidden + 1
+            scratch += 4 * wide + _buffer(maps * self.stride) + _buffer(4 * self.stride)
+        sums = (self.hops * LANES + slots * self.classes) * max(training) + most * (self.hops + 2)
+        sums += self.heads + self.blocks if self.jumping or self.blocks else 0
         return total + sum(cut) + self.threads * (scratch + 2 * most * _SQUARE + sums * _DOUBLE)
 
+    def _partial(self) -> int:
+        """Rows of weights whose gradient is summed piece by piece, at most."""
+        pieces = [
+            each.columns
+            for each in self.inputs
+            if each.entries is None or self._blocks(each.columns, self.nodes, each.entries)
+        ]
+        return max([self.hidden if self.blocks else 0, *pieces])
+
     def _matrices(self) -> list[tuple[int, int, int]]:
-        """Rows, columns and entries of each input and of its transpose."""
-        shapes = [(self.nodes, columns, entries) for columns, entries in self.inputs.values()]
+        """Rows, columns and entries of each sparse input and of its transpose."""
+        shapes = [(self.nodes, each.columns, each.entries) for each in self.inputs if each.entries is not None]
         return [
             each for rows, columns, entries in shapes for each in ((rows, columns, entries), (columns, rows, entries))
         ]

@@ -15,9 +15,19 @@ struct Matrix {  // compressed rows, as torch stores them
     const float* values;
 };
 
+// A constant matrix that the encoder reads: sparse with its transpose, or dense, row by row.
+struct Input {
+    Matrix sparse, transposed;
+    const float* dense;  // nullptr where it is sparse
+    int64_t columns;
+    int64_t branch;  // whether local blocks do not see it: it has hidden values of its own
+    int64_t gated;   // whether its weight is multiplied by a learnt number, where that is positive
+};
+
 struct Member {
-    double learning_rate, weight_decay, alpha, beta1, beta2, gamma, dropout;
-    int64_t decoupled;  // weight decay apart from the gradient (AdamW)
+    double learning_rate, weight_decay, beta1, beta2, gamma, dropout;
+    const double* shares;  // weight of each input
+    int64_t decoupled;     // weight decay apart from the gradient (AdamW)
     uint64_t seed;
     int64_t train_count, val_count, test_count;
     const int64_t *train_nodes, *val_nodes, *test_nodes;
@@ -25,9 +35,21 @@ struct Member {
 
 enum Coefficient : int64_t { PLAIN = 0, EXACT = 1, RELEASED = 2 };
 
+constexpr int MAX_CLASSES = LANES;
+constexpr int MAX_INPUTS = 8;
+constexpr int MAX_DIRECTIONS = 2;
+
 struct Problem {
-    int64_t nodes, classes, hidden, layers, hops, members, threads, coefficient, uses_features, uses_adjacency;
-    Matrix features, features_transposed, adjacency, adjacency_transposed;
+    int64_t nodes, classes, hidden, layers, hops, members, threads, coefficient;
+    int64_t scale_free;            // betas are multiples of the mean squared norm of the embedding's columns
+    int64_t tau;                   // a layer goes a learnt share of the way
+    int64_t jumping;               // hidden values are summed with learnt shares (jumping.hpp)
+    int64_t blocks;                // local blocks; without jumping, further layers of the encoder
+    int64_t directions, matrices;  // maps of neighbours in a block, and operators: one may serve two maps
+    int64_t inputs;
+    const Input* input;
+    Matrix adjacency, adjacency_transposed;  // of the hops
+    Matrix along[MAX_DIRECTIONS], along_transposed[MAX_DIRECTIONS];
     const int64_t* labels;
     const Member* settings;
     float *weights, *first, *second;  // members x parameters
@@ -35,24 +57,42 @@ struct Problem {
     float* logits;                    // members x nodes x classes
 };
 
-constexpr int MAX_CLASSES = LANES;
-
-// Where a member's parameters lie. Input weights are stored in panels of 16 columns, rows of the head (transposed) one
-// after the other; both are padded with zeros, which stay zero.
+// Where a member's parameters lie. Weights of the inputs and of the maps of blocks are stored in panels of 16 columns,
+// rows of the head (transposed) one after the other; all are padded with zeros, which stay zero.
 struct Layout {
-    int64_t stride, features, adjacency, head, features_bias, adjacency_bias, head_bias, hops, scale, total;
+    int64_t stride, heads;  // heads: matrices of hidden values before the nonlinearity
+    int64_t input[MAX_INPUTS], input_bias[MAX_INPUTS], gate[MAX_INPUTS], head_of[MAX_INPUTS];
+    int64_t map, maps, map_bias, map_biases, norm, norm_bias;  // of the first block; those of others lie a step further
+    int64_t head, head_bias, hops, scale, shares, tau, total;
+
     explicit Layout(const Problem& p) {
-        stride = (p.hidden + LANES - 1) / LANES * LANES;
-        features = 0;
-        adjacency = features + (p.uses_features ? p.features.columns * stride : 0);
-        head = adjacency + (p.uses_adjacency ? p.nodes * stride : 0);
-        features_bias = head + p.classes * stride;
-        adjacency_bias = features_bias + (p.uses_features ? stride : 0);
-        head_bias = adjacency_bias + (p.uses_adjacency ? stride : 0);
-        hops = head_bias + LANES;
-        scale = hops + (p.hops + LANES - 1) / LANES * LANES;
-        total = scale + (p.coefficient == PLAIN ? 0 : LANES);
+        stride = padded(p.hidden);
+        heads = 1;
+        map = p.hidden * stride;
+        maps = map_bias = norm = norm_bias = 0;
+        map_biases = (p.directions + 1) * stride;
+        int64_t place = 0;
+        const auto take = [&](int64_t count) { return (place += count) - count; };
+        for (int64_t i = 0; i < p.inputs; ++i) {
+            input[i] = take(p.input[i].columns * stride);
+            head_of[i] = p.input[i].branch ? heads++ : 0;
+        }
+        maps = take(p.blocks * (p.directions + 1) * map);
+        head = take(p.classes * stride);
+        for (int64_t i = 0; i < p.inputs; ++i) input_bias[i] = take(stride);
+        head_bias = take(LANES);
+        hops = take(padded(p.hops));
+        scale = take(p.coefficient == PLAIN ? 0 : LANES);
+        map_bias = take(p.blocks * map_biases);
+        norm = take(p.jumping ? p.blocks * stride : 0);
+        norm_bias = take(p.jumping ? p.blocks * stride : 0);
+        shares = take(p.jumping ? padded(heads + p.blocks) : 0);
+        for (int64_t i = 0; i < p.inputs; ++i) gate[i] = take(p.input[i].gated ? LANES : 0);
+        tau = take(p.tau ? LANES : 0);
+        total = place;
     }
+
+    static int64_t padded(int64_t count) { return (count + LANES - 1) / LANES * LANES; }
 };
 
 }  // namespace

@@ -100,6 +100,7 @@ struct Small {
     Vector to_q[MAX_CLASSES], to_mixed[MAX_CLASSES];                              // forward
     Vector from_q[MAX_CLASSES], from_mixed[MAX_CLASSES], from_gram[MAX_CLASSES];  // backward
     Square gram[LANES / 2], inverse[LANES / 2];
+    double scale_free[LANES / 2];  // what the betas of each slot are multiplied by
 };
 
 }  // namespace

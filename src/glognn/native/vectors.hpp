@@ -260,6 +260,15 @@ INLINE Vector sums(const Vector* v) {
 #endif
 }
 
+// The sum over the lanes of one vector, in float64.
+INLINE double lane_sum(Vector v) {
+    alignas(64) float x[LANES];
+    store(x, v);
+    double total = 0;
+    for (int k = 0; k < LANES; ++k) total += static_cast<double>(x[k]);
+    return total;
+}
+
 INLINE void widen(Vector v, Doubles& low, Doubles& high) {
 #if defined(__AVX512F__)
     low = (Doubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glognn.nn.encoder import Linear
 from glognn.nn.hops import NewRows, Operators
+from glognn.ops.activation import relu_dropout
 from glognn.ops.products import spmm
 
 
@@ -37,7 +37,7 @@ class Block(nn.Module):
 
     def forward(self, h: Tensor, gather: Callable[[tuple[Tensor, ...]], Tensor], dropout: float) -> Tensor:
         *messages, own = self.mapped(h)
-        return F.dropout(F.relu(self.norm(own + gather(tuple(messages)))), dropout, self.training)
+        return relu_dropout(self.norm(own + gather(tuple(messages))), dropout, self.training)
 
 
 class LocalBlocks(nn.Module):

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from glognn.distributed.node_rows import NodeRows
 from glognn.graph.sparse import Matrix
-from glognn.ops.products import matmul
+from glognn.ops.activation import relu_dropout, relu_dropout_map
+from glognn.ops.kernels import usable
+from glognn.ops.products import added_matmul, matmul
 
 
 class Linear(nn.Module):
@@ -43,6 +45,8 @@ class Linear(nn.Module):
         self.bias.copy_(_uniform(self.bias.numel(), bound))
 
     def forward(self, x: Matrix) -> Tensor:
+        if usable(self.weight):
+            return added_matmul(x, self.weight, 1.0, self.bias)
         return matmul(x, self.weight) + self.bias
 
     def extra_repr(self) -> str:
@@ -124,16 +128,36 @@ class Encoder(nn.Module):
 
     def encode(self, inputs: Mapping[str, Matrix]) -> tuple[Tensor, ...]:
         """The values before the first nonlinearity: n x hidden, one matrix or one for each input or branch."""
+        if self.fusion != "output" and self._adds_up():
+            return (self._sum(inputs), *(self.inputs[name](inputs[name]) for name in self.branches))
         mapped = {name: self.inputs[name](inputs[name]) for name in self.weights}
         if self.fusion == "output":
             return tuple(mapped.values())
         joined = [_scaled(mapped[name], self._weight(name)) for name in self.weights if name not in self.branches]
         return (sum(joined[1:], joined[0]), *(mapped[name] for name in self.branches))
 
+    def _adds_up(self) -> bool:
+        """Whether products are added to each other as they are computed: on a GPU, of one model, with given weights."""
+        fixed = all(isinstance(weight, float) for weight in self.weights.values()) and not self.gates
+        return fixed and usable(*(self._map(name).weight for name in self.weights))
+
+    def _map(self, name: str) -> Linear:
+        found = self.inputs[name]
+        assert isinstance(found, Linear)
+        return found
+
+    def _sum(self, inputs: Mapping[str, Matrix]) -> Tensor:
+        """The weighted sum of all inputs but branches: dense ones first, then each sparse one in one pass more."""
+        names = [name for name in self.weights if name not in self.branches]
+        total = torch.stack([self.weights[name] * self._map(name).bias for name in names]).sum(0)
+        for name in sorted(names, key=lambda name: not isinstance(inputs[name], Tensor)):
+            total = added_matmul(inputs[name], self._map(name).weight, self.weights[name], total)
+        return total
+
     def decode(self, encoded: tuple[Tensor, ...], blocks: Callable[[Tensor], list[Tensor]] | None = None) -> Tensor:
         """H0 from what :meth:`encode` gave; ``blocks`` gives h_0 and what local blocks make of it."""
         if self.shares is not None:
-            first, *others = (F.dropout(F.relu(value), self.dropout, self.training) for value in encoded)
+            first, *others = (relu_dropout(value, self.dropout, self.training) for value in encoded)
             others = [_scaled(value, self._weight(name)) for value, name in zip(others, self.branches, strict=True)]
             seen = [*([first] if blocks is None else blocks(first)), *others]
             shares = torch.softmax(self.shares, dim=0)
@@ -150,10 +174,15 @@ class Encoder(nn.Module):
         return weight * F.relu(self.gates[name]) if name in self.gates else weight
 
     def _tail(self, layers: nn.Module, value: Tensor, *, activated: bool = False) -> Tensor:
-        for layer in layers.children():
-            value = layer(value if activated else F.dropout(F.relu(value), self.dropout, self.training))
+        maps = [layer for layer in layers.children() if isinstance(layer, Linear)]
+        bias: Tensor | None = None
+        for number, layer in enumerate(maps, start=1):
+            if number == len(maps) and not activated:
+                return relu_dropout_map(value, self.dropout, self.training, bias, layer.weight, layer.bias)
+            seen = value if activated else relu_dropout(value, self.dropout, self.training, bias)
             activated = False
-        return value
+            value, bias = matmul(seen, layer.weight), layer.bias
+        return value if bias is None else value + bias
 
     def forward(self, inputs: Mapping[str, Matrix]) -> Tensor:
         return self.decode(self.encode(inputs))

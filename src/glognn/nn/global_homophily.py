@@ -32,6 +32,8 @@ from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
 from glognn.nn.hops import Hops, NewRows, Operators
 from glognn.nn.inputs import ADJACENCY, Word, letters, powers
+from glognn.ops.kernels import usable
+from glognn.ops.narrow import cross, narrow_matmul
 from glognn.settings import configured_by
 
 
@@ -183,6 +185,8 @@ class GlobalHomophily(nn.Module):
         solution = self._solve(H)
         factors = solution.V, solution.B.to(H.dtype), solution.T.to(H.dtype), self._beta2(solution, H)
         hops = self.hops
+        if usable(H) and self.tau is None:
+            return self._fused(H, H0, *factors, {} if hops is None else self._operators(edges, edge_weight, H))
         if hops is None:
             return self._update(H, H0, *factors, None)
         return self._update(H, H0, *factors, lambda Q: hops(self._operators(edges, edge_weight, H), Q))
@@ -198,9 +202,21 @@ class GlobalHomophily(nn.Module):
         reach: Callable[[Tensor], Tensor] | None,
     ) -> Tensor:
         g = self.gamma
-        mixed = (1 - g) * ((H - g * H0) @ T) + g * H0
-        out = mixed if reach is None else mixed + beta2 * reach(V @ B)
+        mixed = (1 - g) * narrow_matmul(H - g * H0, T) + g * H0
+        out = mixed if reach is None else mixed + beta2 * reach(narrow_matmul(V, B))
         return out if self.tau is None else H + self.tau * (out - H)
+
+    def _fused(
+        self, H: Tensor, H0: Tensor, V: Tensor, B: Tensor, T: Tensor, beta2: float | Tensor, operators: Operators
+    ) -> Tensor:
+        """The same with gamma and beta2 in the c x c factors, and sums added where products are written."""
+        g = self.gamma
+        of_initial = g * (torch.eye(self.channels, dtype=T.dtype, device=T.device) - (1 - g) * T)
+        if H is H0:
+            mixed = narrow_matmul(H, (1 - g) * T + of_initial)
+        else:
+            mixed = narrow_matmul(H, (1 - g) * T) + narrow_matmul(H0, of_initial)
+        return mixed if self.hops is None else self.hops(operators, narrow_matmul(V, beta2 * B), mixed)
 
     def _beta2(self, solution: _Solution, like: Tensor) -> float | Tensor:
         scale = solution.scale
@@ -262,13 +278,12 @@ class GlobalHomophily(nn.Module):
     def _solve(self, H: Tensor) -> _Solution:
         g, b = self.gamma, self.beta1 + self.beta2
         V = self._factor(H)
-        wide = V.double()
-        G = over_ranks(wide.T @ wide)
+        G = over_ranks(cross(V, V))
         scale = self._betas_scale(G)
         b = b * scale
         identity = torch.eye(self.channels, dtype=G.dtype, device=G.device)
         factor, failed = torch.linalg.cholesky_ex(b * identity + (1 - g) ** 2 * G)
-        if not self._raises:
+        if not self._raises or factor.is_cuda:  # asking a GPU would wait for it
             factor = torch.where(failed == 0, factor, torch.nan)
         elif int(failed):
             norm = float(G.detach().trace())

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from glognn.errors import InputError
 from glognn.graph.sparse import SparseMatrix
 from glognn.nn.inputs import Word
-from glognn.ops.products import spmm
+from glognn.ops.products import added_matmul, spmm
 
 Operators = Mapping[str, SparseMatrix]
 NewRows = tuple[SparseMatrix, SparseMatrix]
@@ -49,9 +49,20 @@ class Hops(nn.Module):
     def reset_parameters(self) -> None:
         nn.init.constant_(self.weight, 1.0 / len(self.words))
 
-    def forward(self, operators: Operators, dense: Tensor) -> Tensor:
-        """P @ dense, for a dense n x k matrix."""
+    def forward(self, operators: Operators, dense: Tensor, added: Tensor | None = None) -> Tensor:
+        """P @ dense, for a dense n x k matrix; and what is added to it."""
+        if added is not None:
+            return self._added((), operators, dense, added)
         return self._horner((), dense, lambda word, inner: spmm(operators[word[-1]], inner))
+
+    def _added(self, prefix: Word, operators: Operators, dense: Tensor, total: Tensor) -> Tensor:
+        """Horner's rule in which each product is added to what is there as it is written."""
+        for letter in self._children[prefix]:
+            word = (*prefix, letter)
+            own = self.weight[self._index[word]] * dense if word in self._index else torch.zeros_like(dense)
+            inner = self._added(word, operators, dense, own) if word in self._children else own
+            total = added_matmul(operators[letter], inner, 1.0, total)
+        return total
 
     def terms(self, operators: Operators, dense: Tensor) -> dict[Word, Tensor]:
         """What Horner's rule multiplies with the last operator of each word, n x k: all that other rows need of it."""

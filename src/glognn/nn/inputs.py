@@ -54,14 +54,12 @@ class Input:
         make: The matrix of a graph; the benchmark's floor counts its values.
         new_rows: The rows of new nodes, over the columns of the known graph.
         bytes: What the matrix takes in float32.
-        compiled: Whether the compiled core reads it.
     """
 
     columns: Callable[[int, int], int]
     make: Callable[[Graph, str], Matrix]
     new_rows: Callable[[Extension, str], Matrix]
     bytes: Callable[[Sizes, str], int]
-    compiled: bool = False
 
     @property
     def of_features(self) -> bool:
@@ -82,13 +80,11 @@ class Operator:
         make: The matrix of a graph.
         new_rows: The rows of m new nodes, over the known columns (m x n) and over the new ones (m x m).
         bytes: What the matrix takes in float32.
-        compiled: Whether the compiled core multiplies with it.
     """
 
     make: Callable[[Graph, str], SparseMatrix]
     new_rows: Callable[[Extension, str], tuple[SparseMatrix, SparseMatrix]]
     bytes: Callable[[Sizes, str], int]
-    compiled: bool = False
 
 
 def _features(graph: Graph | Extension, normalization: str) -> Matrix:
@@ -134,14 +130,12 @@ INPUTS: dict[str, Input] = {
         make=_features,
         new_rows=_features,
         bytes=lambda sizes, normalization: sizes.feature_bytes(),
-        compiled=True,
     ),
     ADJACENCY: Input(
         columns=lambda num_features, num_nodes: num_nodes,
         make=_adjacency,
         new_rows=lambda extension, normalization: extension.normalized(normalization)[0],
         bytes=_adjacency_bytes,
-        compiled=True,
     ),
     LINK: _link(OUT),
     LINK_IN: _link(IN),
@@ -164,7 +158,6 @@ OPERATORS: dict[str, Operator] = {
         make=_adjacency,
         new_rows=lambda extension, normalization: extension.normalized(normalization),
         bytes=_adjacency_bytes,
-        compiled=True,
     ),
     OUT: _direction(OUT),
     IN: _direction(IN),
@@ -197,14 +190,3 @@ def held_bytes(inputs: Iterable[str], words: Iterable[Word], sizes: Sizes, norma
     """What inputs and operators take, in float32."""
     held = {name: OPERATORS[name].bytes for name in letters(words)} | {name: INPUTS[name].bytes for name in inputs}
     return sum(size(sizes, normalization) for size in held.values())
-
-
-def not_compiled(inputs: Iterable[str], words: Iterable[Word]) -> str:
-    """Why the compiled core cannot train an encoder with these inputs and hops of these words; empty when it can."""
-    for name in inputs:
-        if not INPUTS[name].compiled:
-            return f"the compiled core does not read the input '{name}'"
-    for name in letters(words):
-        if not OPERATORS[name].compiled:
-            return f"the compiled core does not multiply with the operator '{name}'"
-    return ""

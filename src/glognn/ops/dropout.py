@@ -16,6 +16,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
+from glognn.ops.kernels import usable
+
 _LEVELS = 2**16
 
 
@@ -119,18 +122,47 @@ class MemberDropout(TorchFunctionMode):
         self.streams = streams
         self.zero: Tensor | None = None  # a zero for each member, so that vmap sees every probability as one of many
 
+    @property
+    def alone(self) -> bool:
+        """Whether there is one member on a GPU, whose zeros kernels draw on the way."""
+        return self.zero is None and len(self.streams.generators) == 1
+
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if func is F.dropout:
             return self._dropout(*args, **(kwargs or {}))
+        if func is relu_dropout:
+            value, p, training = args
+            return self._relu_dropout(value, p, training, (kwargs or {})["bias"])
+        if func is relu_dropout_map:
+            return self._relu_dropout_map(*args)
         return func(*args, **(kwargs or {}))
+
+    def _relu_dropout_map(
+        self, value: Tensor, p: float | Tensor, training: bool, bias: Tensor | None, weight: Tensor, shift: Tensor
+    ) -> Tensor:
+        if self.alone and usable(value):
+            return relu_dropout_map(value, p, training, bias, weight, shift, self.streams.generators[0])
+        return self._relu_dropout(value, p, training, bias) @ weight + shift
+
+    def _relu_dropout(self, value: Tensor, p: float | Tensor, training: bool, bias: Tensor | None) -> Tensor:
+        if self.alone and usable(value):
+            return relu_dropout(value, p, training, bias, self.streams.generators[0])
+        return self._dropout(F.relu(value if bias is None else value + bias), p, training)
 
     def _dropout(self, input: Tensor, p: float | Tensor = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not training or (isinstance(p, float) and p == 0):
             return input
+        if self.alone and usable(input):
+            return dropped(input, float(p), self.streams.generators[0])
         if self.zero is None:
-            return input * self.streams.factors(input.shape, torch.tensor([p]), input.dtype)[0]
+            return (
+                input
+                * self.streams.factors(
+                    input.shape, torch.full((1,), float(p), device=self.streams.device), input.dtype
+                )[0]
+            )
         probability = self.zero + p
-        dropped: Tensor = _MemberDropout.apply(input, probability, self.streams)  # type: ignore[no-untyped-call]
-        return dropped
+        out: Tensor = _MemberDropout.apply(input, probability, self.streams)  # type: ignore[no-untyped-call]
+        return out

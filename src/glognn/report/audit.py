@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
-
 from glognn.data.arrow import Table as Columns
+from glognn.report.document import Cell, Table, columns, numeral, row, table
 
 
 def suspect_table(found: dict[str, Any], top: int) -> Table:
     """Labels that are probably wrong, the most suspicious first, with reasons."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("node", "label", "rather", "suspicion", "why"):
-        table.add_column(heading, justify="right" if heading == "suspicion" else "left")
-    for each in found["labels"]["suspects"][:top]:
-        reasons = "; ".join(each["reasons"])
-        table.add_row(
-            str(each["node"]), str(each["label"]), str(each["suggestion"]), f"{each['suspicion']:.3f}", reasons
-        )
-    return table
+    heads = columns("node", "label", "rather", "suspicion", "why", numbers=["suspicion"])
+    rows = [
+        row(*(str(each[name]) for name in ("node", "label", "suggestion")), numeral(each["suspicion"], ".3f"),
+            "; ".join(each["reasons"]))
+        for each in found["labels"]["suspects"][:top]
+    ]  # fmt: skip
+    return table(heads, rows)
 
 
 def suspect_columns(found: dict[str, Any]) -> Columns:
@@ -50,26 +47,25 @@ def duplicate_text(found: dict[str, Any]) -> str:
 
 def duplicate_table(found: dict[str, Any], top: int) -> Table:
     """Test nodes and their twins."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("test node", "twin", "links in common", "features in common", "label"):
-        table.add_column(heading, justify="right" if "common" in heading else "left")
-
-    def share(value: float | None) -> str:
-        return "" if value is None else f"{100 * value:.0f} %"
-
+    numbers = ("links in common", "features in common")
+    rows = []
     for each in found["duplicates"]["pairs"][:top]:
+        shares = (_share(each[name]) for name in ("links", "features"))
         label = "same" if each["same_label"] else "another"
-        table.add_row(str(each["node"]), str(each["twin"]), share(each["links"]), share(each["features"]), label)
-    return table
+        rows.append(row(str(each["node"]), str(each["twin"]), *shares, label))
+    return table(columns("test node", "twin", *numbers, "label", numbers=numbers), rows)
+
+
+def _share(value: float | None) -> Cell:
+    return Cell() if value is None else Cell(f"{100 * value:.0f} %", value)
 
 
 def drift_table(found: dict[str, Any], top: int) -> Table:
     """Columns in which new nodes differ most from known ones."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("column", "known mean", "new mean", "distance", "chance", ""):
-        table.add_column(heading, justify="left" if heading in ("column", "") else "right")
+    numbers = ("known mean", "new mean", "distance", "chance")
+    rows = []
     for each in found["drift"]["columns"][:top]:
-        numbers = (f"{each[name]:.4g}" for name in ("known", "new"))
+        means = (numeral(each[name], ".4g") for name in ("known", "new"))
         mark = "drifted" if each["drifted"] else ""
-        table.add_row(each["column"], *numbers, f"{each['distance']:.3f}", f"{each['chance']:.1e}", mark)
-    return table
+        rows.append(row(each["column"], *means, numeral(each["distance"], ".3f"), numeral(each["chance"], ".1e"), mark))
+    return table(columns("column", *numbers, "", numbers=numbers), rows)

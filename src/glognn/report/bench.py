@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from rich.table import Table
+from rich.table import Table as RichTable
+
+from glognn.report.document import Cell, Column, Table, columns, numeral, row, table
 
 Record = dict[str, Any]
 Row = dict[str, Any]
@@ -75,24 +79,24 @@ def notes(record: Record) -> list[str]:
     return lines
 
 
-def bench_table(record: Record) -> Table:
+def bench_table(record: Record) -> RichTable:
     """For a terminal of 80 columns, dataset by dataset. +/-: half the distance of the quartiles."""
     splits = record["config"]["splits"]
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("", no_wrap=True)
+    shown = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    shown.add_column("", no_wrap=True)
     for heading in ("ms per\nepoch", "+/-", f"ms, {splits}\nsplits", *(f"vs\n{sign}" for sign in SIGNS.values())):
-        table.add_column(heading, justify="right", no_wrap=True)
+        shown.add_column(heading, justify="right", no_wrap=True)
     for heading in (f"{splits} vs\nreleased", "of\nfloor", "MiB"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        shown.add_column(heading, justify="right", no_wrap=True)
     before = None
-    for row in record["rows"]:
-        if row["dataset"] != before:
-            table.add_row(label(row["dataset"]), style="bold")
-            before = row["dataset"]
-        found = dict(zip(headings(record), cells(record, row), strict=True))
-        time = row["epoch_ms"]
-        table.add_row(
-            f"  {row['method']}",
+    for each in record["rows"]:
+        if each["dataset"] != before:
+            shown.add_row(label(each["dataset"]), style="bold")
+            before = each["dataset"]
+        found = dict(zip(headings(record), cells(record, each), strict=True))
+        time = each["epoch_ms"]
+        shown.add_row(
+            f"  {each['method']}",
             found["ms per epoch"],
             "" if time is None else f"{50 * (time['upper'] - time['lower']) / time['median']:.0f} %",
             found.get(f"ms, {splits} splits", ""),
@@ -101,32 +105,47 @@ def bench_table(record: Record) -> Table:
             found["of floor"],
             found["MiB"],
         )
-    return table
+    return shown
 
 
-def to_markdown(record: Record) -> str:
-    columns = headings(record)
-    lines = [columns, ["---", "---", *["---:"] * (len(columns) - 2)]]
-    lines += [cells(record, row) for row in record["rows"]]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def full_table(record: Record) -> Table:
+    """A row for each method on each dataset, with every column."""
+    heads = headings(record)
+    rows = [row(*first, *(Cell(text, _value(text)) for text in rest)) for first, rest in _divided(record)]
+    return table(columns(*heads, numbers=heads[2:]), rows)
+
+
+def _divided(record: Record) -> Iterator[tuple[list[str], list[str]]]:
+    """Of each row the words, and the cells that hold numbers."""
+    for each in record["rows"]:
+        found = cells(record, each)
+        yield found[:2], found[2:]
+
+
+def _value(text: str) -> float | None:
+    """The number that a cell begins with, to sort by."""
+    found = re.match(r"[\d,.]+", text)
+    return None if found is None else float(found[0].replace(",", ""))
 
 
 def profile_tables(record: Record) -> list[Table]:
     """Where the time of each method goes, one table for each."""
-    tables = []
-    for row in record["rows"]:
-        if not row["profile"]:
-            continue
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column(f"{label(row['dataset'])}, {row['method']}: operation", no_wrap=True)
-        for heading in ("ms per epoch", "share", "calls"):
-            table.add_column(heading, justify="right")
-        for found in row["profile"]:
-            table.add_row(
-                found["operation"],
-                f"{found['ms']:.3f}",
-                f"{100 * found['share']:.1f} %",
-                f"{found['calls']:.1f}",
-            )
-        tables.append(table)
-    return tables
+    return [
+        table(
+            [
+                Column(f"{label(each['dataset'])}, {each['method']}: operation", whole=True),
+                *(Column(name, number=True) for name in ("ms per epoch", "share", "calls")),
+            ],
+            [
+                row(
+                    found["operation"],
+                    numeral(found["ms"], ".3f"),
+                    Cell(f"{100 * found['share']:.1f} %", found["share"]),
+                    numeral(found["calls"], ".1f"),
+                )
+                for found in each["profile"]
+            ],
+        )
+        for each in record["rows"]
+        if each["profile"]
+    ]

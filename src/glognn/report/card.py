@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from glognn.experiments.leaderboard import BASELINE, standings
+from glognn.report.document import columns, row, table
+from glognn.report.markdown import table_markdown
 from glognn.report.text import score_name, visible
 
 if TYPE_CHECKING:
@@ -318,5 +320,5 @@ def _number(value: Any) -> str:
 
 
 def _table(title: str, rows: Iterable[Sequence[Any]], headings: Sequence[str] = ("", "")) -> list[str]:
-    lines = [f"| {' | '.join(' '.join(str(value).split()).replace('|', '/') for value in row)} |" for row in rows]
-    return [f"## {title}", "", f"| {' | '.join(headings)} |", "|---" * len(headings) + "|", *lines, ""]
+    found = table(columns(*headings), [row(*map(str, each)) for each in rows])
+    return [f"## {title}", "", table_markdown(found)]

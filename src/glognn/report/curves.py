@@ -52,8 +52,8 @@ def metric_of(curve: Curve) -> str:
     return next(name for name in curve if name.startswith("val_") and name != "val_loss").removeprefix("val_")
 
 
-def plot_curves(folder: Path, runs: Sequence[Path]) -> Path:
-    """Score above, loss below, a column for each model, into ``curve.png``; the axes of all models are the same.
+def plot_curves(folder: Path, runs: Sequence[Path], path: Path | None = None) -> Path:
+    """Score above, loss below, a column for each model, into ``curve.png`` or another file; all have the same axes.
 
     Lines are means over splits as far as all of them go, bands reach from the lowest to the highest split, thin lines
     are splits, and a diamond marks the epoch whose model was kept. Axes leave out what lies far away from the rest.
@@ -98,7 +98,7 @@ def plot_curves(folder: Path, runs: Sequence[Path]) -> Path:
     spread = f": means over {splits} splits, bands from the lowest to the highest" if splits > 1 else ""
     figure.suptitle(f"{shortened(folder.name, 2 * _LONGEST)}{spread}", fontsize=10, parse_math=False)
     figure.legend(handles.values(), handles, frameon=False, fontsize=9, ncols=len(handles), loc="outside lower center")
-    return save_picture(figure, folder / PICTURE)
+    return save_picture(figure, path or folder / PICTURE)
 
 
 def _draw(axes: Axes, curves: Sequence[Curve], what: str, unit: float) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from glognn.report.curves import Curve, metric_of
+from glognn.report.document import Cell, Table, columns, row, table
 from glognn.report.figures import line_look, new_figure, plain, save_figure
 
 NEAR = 1.0
@@ -38,21 +39,22 @@ def summarise(curves: Sequence[Curve], report: Mapping[str, Any]) -> dict[str, A
     } | {name: report[name] for name in RECORDED if name in report}
 
 
-def to_markdown(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+def efficiency_table(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Table:
     """A row for each model; for each dataset ms per epoch, best validation score and seconds until near it."""
     models = list(dict.fromkeys(model for by_model in found.values() for model in by_model))
-    lines = [f"| ms per epoch; best validation, %; s until within {NEAR:g} of it | {' | '.join(found)} |"]
-    lines.append("|---" + "|---:" * len(found) + "|")
-    for model in models:
-        cells = [
-            f"{_number(cell['milliseconds_per_epoch'], 3)}; {cell['validation']:.1f}; "
-            f"{_number(cell['seconds_until_near'], 2)}"
-            if (cell := by_model.get(model))
-            else "not run"
-            for by_model in found.values()
-        ]
-        lines.append(f"| {model} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    first = f"ms per epoch; best validation, %; s until within {NEAR:g} of it"
+    rows = [row(model, *(_cell(by_model.get(model)) for by_model in found.values())) for model in models]
+    return table(columns(first, *found, numbers=found), rows)
+
+
+def _cell(cell: Mapping[str, Any] | None) -> Cell:
+    if cell is None:
+        return Cell("not run")
+    words = (
+        f"{_number(cell['milliseconds_per_epoch'], 3)}; {cell['validation']:.1f}; "
+        f"{_number(cell['seconds_until_near'], 2)}"
+    )
+    return Cell(words, cell["milliseconds_per_epoch"])
 
 
 def _number(value: float, digits: int) -> str:

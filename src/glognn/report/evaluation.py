@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
+from glognn.report.document import Cell, Table, columns, numeral, row, table
 from glognn.report.figures import COLOURS, line_look, new_figure
 from glognn.report.text import class_score, score_text, visible
 from glognn.storage import write_atomically
@@ -19,21 +19,18 @@ _NUMBERED_UP_TO, _NAMED_UP_TO = 12, 40
 
 def score_table(found: dict[str, Any]) -> Table:
     """Metrics, those of one class with its name, beside those of the baselines; calibration error, also before it."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("metric")
     baselines = found.get("baselines", {})
-    for heading in ("score", *baselines):
-        table.add_column(heading, justify="right")
+    rows = []
     for name, score in found["scores"].items():
         if found["positive_class"] is None and name in OF_ONE_CLASS:
             continue
         every = [score, *(scores.get(name) for scores in baselines.values())]
-        shown = (score_text(name, each) for each in every)
-        table.add_row(class_score(name, found["positive_class"], found["top_k"]), *shown)
-    table.add_row("expected calibration error", _error(found["calibration"]))
+        shown = (Cell(score_text(name, each), each) for each in every)
+        rows.append(row(class_score(name, found["positive_class"], found["top_k"]), *shown))
+    rows.append(row("expected calibration error", _error(found["calibration"])))
     if found["uncalibrated"] is not None:
-        table.add_row("  before calibration", _error(found["uncalibrated"]))
-    return table
+        rows.append(row("  before calibration", _error(found["uncalibrated"])))
+    return table(columns("metric", "score", *baselines, numbers=["score", *baselines]), rows)
 
 
 def _error(calibration: dict[str, Any]) -> str:
@@ -44,18 +41,17 @@ def class_table(found: dict[str, Any]) -> Table:
     """For each class its nodes, how many were found and how many predictions were right; few classes: confusion."""
     names, confusion = [str(name) for name in found["classes"]], np.array(found["confusion"])
     few = len(names) <= _NUMBERED_UP_TO
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("truth")
-    for heading in ("nodes", "recall, %", "precision, %", *(f"as {name}" for name in names if few)):
-        table.add_column(heading, justify="right")
+    numbers = ["nodes", "recall, %", "precision, %", *(f"as {name}" for name in names if few)]
     shown = range(len(names)) if few else np.argsort(-confusion.sum(axis=1), kind="stable")[:_NUMBERED_UP_TO]
-    for row in shown:
-        right, of_class, as_class = confusion[row, row], confusion[row].sum(), confusion[:, row].sum()
-        shares = [f"{100 * right / total:.1f}" if total else "-" for total in (of_class, as_class)]
-        table.add_row(names[row], f"{of_class:,}", *shares, *(f"{n:,}" for n in confusion[row] if few))
+    rows = []
+    for each in shown:
+        right, of_class, as_class = confusion[each, each], confusion[each].sum(), confusion[:, each].sum()
+        shares = [Cell("-") if not total else numeral(100 * right / total, ".1f") for total in (of_class, as_class)]
+        counts = [numeral(int(count), ",") for count in confusion[each] if few]
+        rows.append(row(names[each], numeral(int(of_class), ","), *shares, *counts))
     if not few:
-        table.add_row(f"... {len(names) - _NUMBERED_UP_TO} more classes")
-    return table
+        rows.append(row(f"... {len(names) - _NUMBERED_UP_TO} more classes"))
+    return table(columns("truth", *numbers, numbers=numbers), rows)
 
 
 def plot_confusion(found: dict[str, Any], path: Path) -> Path:

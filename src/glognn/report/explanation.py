@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from glognn.data.arrow import Table as Columns
 from glognn.explain.explanation import Change, Explanation, NodeShare
 from glognn.explain.parts import COEFFICIENTS, InputShare
+from glognn.report.document import GROUP, STRONG, Cell, Row, Table, columns, numeral, row, table
 from glognn.report.figures import COLOURS, new_figure
 from glognn.report.text import visible
 from glognn.storage import write_atomically
@@ -21,6 +21,7 @@ _SCORED_UP_TO = 6
 _INPUTS = 12
 _DRAWN = 10
 _WORD = 28
+_BEFORE_SCORES = 6
 
 
 def headline(found: Explanation) -> str:
@@ -51,28 +52,24 @@ def node_table(found: Explanation) -> Table:
     """Supporters and opponents with what they share and add; then all other nodes and the node's own rows."""
     names = found.names
     shown = [int(each) for each in np.argsort(-found.probabilities, kind="stable")[:_SCORED_UP_TO]]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("node")
     headings = ["coefficient", "label", "predicted", "hops", "neighbours shared", "features shared", "for"]
-    for heading in [*headings, *(f"to {names.class_(each)}" for each in shown)]:
-        table.add_column(heading, justify="left" if heading in ("label", "predicted") else "right")
+    headings += [f"to {names.class_(each)}" for each in shown]
+    numbers = [heading for heading in headings if heading not in ("label", "predicted")]
+    blank = [""] * _BEFORE_SCORES
 
-    def scores(values: Any) -> list[str]:
-        return [f"{found.margin(values):+.4f}", *(f"{values[each]:+.4f}" for each in shown)]
+    def scores(values: Any) -> list[Cell]:
+        return [numeral(float(value), "+.4f") for value in (found.margin(values), *(values[each] for each in shown))]
 
+    rows: list[Row] = []
     for title, shares in (("supporters", found.supporters), ("opponents", found.opponents)):
-        if shares:
-            table.add_row(f"{title}:", style="italic")
-        for share in shares:
-            table.add_row(*_facts(found, share), *scores(share.scores))
-    table.add_row("all together:", style="italic")
-    blank = [""] * (len(headings) - 1)
+        rows += [row(f"{title}:", style=GROUP)] if shares else []
+        rows += [row(*_facts(found, share), *scores(share.scores)) for share in shares]
+    rows.append(row("all together:", style=GROUP))
     if found.by_node is not None:
-        table.add_row("all other nodes", *blank, *scores(found.others))
-    for name, value in found.own.items():
-        table.add_row(f"own: {name}", *blank, *scores(value))
-    table.add_row("sum: the score", *blank, *scores(found.scores - found.gap), style="bold")
-    return table
+        rows.append(row("all other nodes", *blank, *scores(found.others)))
+    rows += [row(f"own: {name}", *blank, *scores(value)) for name, value in found.own.items()]
+    rows.append(row("sum: the score", *blank, *scores(found.scores - found.gap), style=STRONG))
+    return table(columns("node", *headings, numbers=numbers), rows)
 
 
 def _facts(found: Explanation, share: NodeShare) -> list[str]:
@@ -94,12 +91,16 @@ def _facts(found: Explanation, share: NodeShare) -> list[str]:
 
 def input_table(found: Explanation, top: int = _INPUTS) -> Table:
     """The columns of the node's own inputs that count most."""
-    table = Table(box=None, pad_edge=False, header_style="bold", title=None)
-    for heading in ("input", "column", "value", "for"):
-        table.add_column(heading, justify="right" if heading in ("value", "for") else "left")
-    for share in found.inputs[:top]:
-        table.add_row(share.input, input_name(found, share), f"{share.value:.4g}", f"{found.margin(share.scores):+.4f}")
-    return table
+    rows = [
+        row(
+            share.input,
+            input_name(found, share),
+            numeral(share.value, ".4g"),
+            numeral(found.margin(share.scores), "+.4f"),
+        )
+        for share in found.inputs[:top]
+    ]
+    return table(columns("input", "column", "value", "for", numbers=["value", "for"]), rows)
 
 
 def input_name(found: Explanation, share: InputShare) -> str:
@@ -109,12 +110,12 @@ def input_name(found: Explanation, share: InputShare) -> str:
 
 def way_table(found: Explanation) -> Table:
     """Which hops and which columns of the embedding carried weight."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("way", "weight", "for"):
-        table.add_column(heading, justify="left" if heading == "way" else "right")
-    for way in sorted(found.ways, key=lambda each: -abs(found.margin(each["scores"]))):
-        table.add_row(way_name(found, way), f"{way['weight']:+.4f}", f"{found.margin(way['scores']):+.4f}")
-    return table
+    strongest = sorted(found.ways, key=lambda each: -abs(found.margin(each["scores"])))
+    rows = [
+        row(way_name(found, way), numeral(way["weight"], "+.4f"), numeral(found.margin(way["scores"]), "+.4f"))
+        for way in strongest
+    ]
+    return table(columns("way", "weight", "for", numbers=["weight", "for"]), rows)
 
 
 def way_name(found: Explanation, way: dict[str, Any]) -> str:
@@ -235,23 +236,19 @@ def _short(text: str, most: int = _WORD + 16) -> str:
 
 def class_table(found: dict[str, Any]) -> Table:
     """Mean coefficients between classes: a row is spoken for by the columns."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("class")
-    table.add_column("nodes", justify="right")
-    for name in found["classes"]:
-        table.add_column(f"by {name}", justify="right")
-    matrix = found["class_matrix"]
-    rows = zip(found["classes"], matrix["nodes"], matrix["coefficients"], strict=True)
-    for name, count, row in rows:
-        table.add_row(str(name), f"{count:,}", *(f"{value:+.2e}" for value in row))
-    return table
+    spoken, matrix = [f"by {name}" for name in found["classes"]], found["class_matrix"]
+    rows = [
+        row(str(name), numeral(count, ","), *(numeral(value, "+.2e") for value in line))
+        for name, count, line in zip(found["classes"], matrix["nodes"], matrix["coefficients"], strict=True)
+    ]
+    return table(columns("class", "nodes", *spoken, numbers=["nodes", *spoken]), rows)
 
 
 def far_table(found: dict[str, Any], top: int = _INPUTS) -> Table:
     """Nodes that are decided by far ones, the most so first."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("node", "predicted", "without far nodes", "far nodes add"):
-        table.add_column(heading, justify="right" if heading == "far nodes add" else "left")
-    for each in found["far"]["nodes"][:top]:
-        table.add_row(str(each["node"]), str(each["prediction"]), str(each["otherwise"]), f"{each['margin']:+.4f}")
-    return table
+    heads = columns("node", "predicted", "without far nodes", "far nodes add", numbers=["far nodes add"])
+    rows = [
+        row(*(str(each[name]) for name in ("node", "prediction", "otherwise")), numeral(each["margin"], "+.4f"))
+        for each in found["far"]["nodes"][:top]
+    ]
+    return table(heads, rows)

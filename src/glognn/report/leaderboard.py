@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.table import Table
-
 from glognn.errors import InputError
 from glognn.experiments.leaderboard import BASELINE, FINISHED, OF_ALL, Standing
-from glognn.report.models import Baseline, Row, Scores, plot_models
+from glognn.report.document import SOFT, STRONG, Column, Row, Table, numeral, percent, row, table
+from glognn.report.lines import records_csv
+from glognn.report.models import Baseline, Scores, plot_models
+from glognn.report.models import Row as Drawn
 
 BEST, STAR = "best single", "*"
 _PICTURES = (".png", ".svg")
@@ -19,52 +18,36 @@ _PICTURES = (".png", ".svg")
 
 def leaderboard_table(rows: Sequence[Standing]) -> Table:
     """A row for each, scores in percent, the best single member with a star; who has no scores says why."""
-    tested = any(row.test is not None for row in rows)
-    unfinished = any(row.state not in (FINISHED, BASELINE) for row in rows)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("member", "model"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("validation, %", *["test, %"] * tested, "weight", "fit, s", "predict, s", "MiB"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if unfinished:
-        table.add_column("", overflow="fold", min_width=18)
-    for row in rows:
-        table.add_row(
-            f"{row.name} {STAR}" if row.best_single else row.name,
-            row.model,
-            _percent(row.val, row.val_spread),
-            *[_percent(row.test, row.test_spread)] * tested,
-            f"{row.weight:.2f}" if row.state == FINISHED else "",
-            _number(row.seconds_to_fit, ".1f"),
-            _number(row.seconds_to_predict, ".2f"),
-            _number(row.memory_mib, ",.0f"),
-            *[_state(row)] * unfinished,
-            style="bold" if row.name == OF_ALL else "dim" if row.state == BASELINE else None,
-        )
-    return table
+    tested = any(each.test is not None for each in rows)
+    unfinished = any(each.state not in (FINISHED, BASELINE) for each in rows)
+    numbers = ("validation, %", *["test, %"] * tested, "weight", "fit, s", "predict, s", "MiB")
+    heads = [Column(name, whole=True) for name in ("member", "model")]
+    heads += [Column(name, number=True, whole=True) for name in numbers] + [Column("")] * unfinished
+    return table(heads, [_row(each, tested, unfinished) for each in rows])
+
+
+def _row(each: Standing, tested: bool, unfinished: bool) -> Row:
+    return row(
+        f"{each.name} {STAR}" if each.best_single else each.name,
+        each.model,
+        percent(each.val, each.val_spread),
+        *[percent(each.test, each.test_spread)] * tested,
+        numeral(each.weight if each.state == FINISHED else None, ".2f"),
+        numeral(each.seconds_to_fit, ".1f"),
+        numeral(each.seconds_to_predict, ".2f"),
+        numeral(each.memory_mib, ",.0f"),
+        *[_state(each)] * unfinished,
+        style=STRONG if each.name == OF_ALL else SOFT if each.state == BASELINE else "",
+    )
 
 
 def _state(row: Standing) -> str:
     return "" if row.state in (FINISHED, BASELINE) else f"{row.state}: {row.reason}" if row.reason else row.state
 
 
-def _percent(score: float | None, spread: float | None) -> str:
-    if score is None:
-        return ""
-    return f"{100 * score:.2f}" if spread is None else f"{100 * score:.2f} ± {100 * spread:.2f}"
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
 def as_csv(rows: Sequence[Standing]) -> str:
     """A heading and a line for each, every value as it is; empty where there is none."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0].as_dict()), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(row.as_dict() for row in rows)
-    return text.getvalue()
+    return records_csv([each.as_dict() for each in rows])
 
 
 def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
@@ -79,7 +62,7 @@ def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
         raise InputError(f"A picture must be a file {' or '.join(_PICTURES)}. Got '{path}' instead.")
     known = [(row, _scores(row)) for row in rows if row.val is not None]
     models = [
-        Row(
+        Drawn(
             f"{row.name}, {row.model}" if row.name not in (row.model, OF_ALL) else row.name,
             scores,
             beside=f"{row.weight:.2f}{f', {BEST}' if row.best_single else ''}",

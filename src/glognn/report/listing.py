@@ -14,6 +14,7 @@ from glognn.experiments.layout import REPORT
 from glognn.experiments.plan import settings_hash
 from glognn.experiments.reports import read_report
 from glognn.records import Form, read_record
+from glognn.report.document import Cell, Column, Row, Table, numeral, row, table
 from glognn.report.text import class_score
 
 _NAMES: Form = {"label": str, "read": {"options": {"nodes": str, "edges": (str, list)}}}
@@ -151,6 +152,45 @@ def _tables(folder: Path) -> str | None:
             files = [options["nodes"], *([options["edges"]] if isinstance(options["edges"], str) else options["edges"])]
             return f"{', '.join(Path(str(file)).name for file in files)}: {found['label']}"
     return None
+
+
+def run_table(groups: list[RunGroup]) -> Table:
+    """A row for each group: scores with their deviations, in percent, and the better of the baselines."""
+    heads = [Column("key", whole=True), Column("dataset or tables"), Column("model", whole=True), Column("metric")]
+    numbers = ("splits", "seeds", "validation, %", "test, best epoch, %", "test, last epoch, %", "best baseline, %")
+    heads += [Column(name, number=True) for name in (*numbers, "seconds")] + [Column("folder")]
+    return table(heads, [_row(group) for group in groups])
+
+
+def _row(group: RunGroup) -> Row:
+    beside = group.baseline()
+    return row(
+        group.key,
+        group.name,
+        group.model,
+        group.score_name,
+        numeral(len(group.splits), "d"),
+        numeral(len(group.seeds), "d"),
+        *(_percent(group.score(*which)) for which in (("best", "val"), ("best",), ("last",))),
+        Cell() if beside is None else Cell(f"{beside[1]:.2f} ({beside[0]})", beside[1]),
+        numeral(group.seconds, ".1f"),
+        str(group.common_folder),
+    )
+
+
+def _percent(score: tuple[float | None, float | None]) -> Cell:
+    mean, std = score
+    return Cell() if mean is None else Cell(f"{mean:.2f}" + ("" if std is None else f" ± {std:.2f}"), mean)
+
+
+def difference_table(groups: list[RunGroup]) -> Table | None:
+    """A row for each setting in which groups differ, a column for each of them; none where they differ in nothing."""
+    found = differing_settings(groups)
+    if not found:
+        return None
+    heads = [Column("setting", whole=True), *(Column(group.key) for group in groups)]
+    return table(heads, [row(name, *("" if value is None else str(value) for value in values))
+                         for name, values in found.items()])  # fmt: skip
 
 
 def differing_settings(groups: list[RunGroup]) -> dict[str, list[Any]]:

@@ -46,8 +46,8 @@ class Baseline:
     scores: Mapping[str, float] = field(default_factory=dict)
 
 
-def compare_runs(folder: Path, runs: Sequence[Path]) -> Path:
-    """The models of a run folder, the best on validation first, into ``models.png``."""
+def compare_runs(folder: Path, runs: Sequence[Path], path: Path | None = None) -> Path:
+    """The models of a run folder, the best on validation first, into ``models.png`` or another file."""
     rows, reports = [], [read_report(run) for run in runs]
     for run, report in zip(runs, reports, strict=True):
         splits = [read_report(split)["scores"]["selected"] for split in split_folders(run)]
@@ -66,7 +66,7 @@ def compare_runs(folder: Path, runs: Sequence[Path]) -> Path:
         Baseline(name, {each: mean for each in _SETS if (mean := _mean(found.get(each))) is not None})
         for name, found in judged.items()
     ]
-    return plot_models(rows, score_name(reports[0]), folder / PICTURE, baselines)
+    return plot_models(rows, score_name(reports[0]), path or folder / PICTURE, baselines)
 
 
 def _known(value: Any) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from glognn.experiments.comparison import JUDGED, Comparison, compact_records
 from glognn.experiments.reproduce import Reproduction
 from glognn.experiments.studies import ABLATIONS, DRAWN, EXAMINATIONS, same_as_full
-from glognn.report.comparison import explain_arrows, to_csv, to_latex, to_markdown, to_terminal
+from glognn.report.comparison import comparison_table, to_csv
+from glognn.report.document import Column, Table, numeral, row, table
+from glognn.report.latex import table_latex
+from glognn.report.markdown import table_markdown
 from glognn.storage import locked, write_json, write_text
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 def render(done: Reproduction, *, terminal: bool = False) -> Iterator[str | Table]:
@@ -38,7 +38,7 @@ def _write_tables(done: Reproduction, comparisons: Sequence[Comparison]) -> str:
     """The files of a table; its Markdown."""
     text = "".join(
         f"Test score in %, {JUDGED[each.judged]}; in brackets the paper's mean and the difference to it.\n\n"
-        f"{to_markdown(each)}\n"
+        f"{table_markdown(comparison_table(each))}\n"
         for each in comparisons
     )
     text += _list_origins(done.origins)
@@ -47,7 +47,7 @@ def _write_tables(done: Reproduction, comparisons: Sequence[Comparison]) -> str:
         write_text(folder / "table.md", text)
         write_text(folder / "table.csv", to_csv(comparisons))
         for each in comparisons:
-            write_text(folder / f"table-{each.judged}.tex", to_latex(each))
+            write_text(folder / f"table-{each.judged}.tex", table_latex(comparison_table(each)))
         write_json(folder / "table.json", [each.record() for each in comparisons])
         write_text(folder / "records.jsonl", "".join(f"{json.dumps(cell)}\n" for cell in records))
     return text
@@ -70,9 +70,9 @@ def _list_origins(origins: Mapping[tuple[str, str], str]) -> str:
 def _for_terminal(done: Reproduction, comparisons: Sequence[Comparison]) -> Iterator[str | Table]:
     for each in comparisons:
         yield f"\nTest score in %, {JUDGED[each.judged]}:"
-        yield to_terminal(each)
-        if meaning := explain_arrows(each):
-            yield meaning
+        yield (found := comparison_table(each))
+        if found.note:
+            yield found.note
     yield f"\n{_list_origins(done.origins)}"
 
 
@@ -92,7 +92,7 @@ def _render_ablation(done: Reproduction, best: Comparison) -> Iterator[str]:
 def _render_efficiency(done: Reproduction) -> Iterator[str]:
     from glognn.experiments.folder import read_report
     from glognn.report.curves import Curve, read_curves
-    from glognn.report.efficiency import plot_efficiency, summarise, to_markdown
+    from glognn.report.efficiency import efficiency_table, plot_efficiency, summarise
 
     panels: dict[str, dict[str, list[Curve]]] = {}
     found: dict[str, dict[str, dict[str, Any]]] = {}
@@ -102,7 +102,7 @@ def _render_efficiency(done: Reproduction) -> Iterator[str]:
             panels.setdefault(dataset, {})[model] = curves
             found.setdefault(dataset, {})[model] = summarise(curves, read_report(folders[0]))
     write_json(done.folder / "efficiency.json", found)
-    text = to_markdown(found)
+    text = table_markdown(efficiency_table(found))
     write_text(done.folder / "efficiency.md", text)
     yield f"\n{text}".removesuffix("\n")
     yield f"Picture: {plot_efficiency(panels, done.folder / 'efficiency')[0]}"
@@ -129,33 +129,21 @@ def _render_examination(done: Reproduction) -> Iterator[str | Table]:
 
 
 def _grouping_table(model: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(model, no_wrap=True)
-    for heading in ("within a class", "between classes", "contrast", "positive within, %", "positive between, %"):
-        table.add_column(heading, justify="right")
+    heads = ("within a class", "between classes", "contrast", "positive within, %", "positive between, %")
+    rows = []
     for dataset, results in found.items():
         mean = {name: sum(result[name] for result in results) / len(results) for name in results[0]}
-        table.add_row(
-            dataset,
-            f"{mean['within']:.2e}",
-            f"{mean['between']:.2e}",
-            f"{mean['contrast']:.2f}",
-            f"{100 * mean['within_positive']:.1f}",
-            f"{100 * mean['between_positive']:.1f}",
-        )
-    return table
+        shares = (numeral(100 * mean[name], ".1f") for name in ("within_positive", "between_positive"))
+        means = (numeral(mean[name], ".2e") for name in ("within", "between"))
+        rows.append(row(dataset, *means, numeral(mean["contrast"], ".2f"), *shares))
+    return table([Column(model, whole=True), *(Column(name, number=True) for name in heads)], rows)
 
 
 def _distance_table(model: str, found: Mapping[str, Mapping[str, Any]]) -> Table:
-    from rich.table import Table
-
-    names = [row["distance"] for row in next(iter(found.values()))["rows"]]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"{model}: same class / with Z* > 0", no_wrap=True)
-    for name in names:
-        table.add_column(f"{name} hops" if name[0] in "123456>" else name, justify="right")
-    for dataset, result in found.items():
-        table.add_row(dataset, *(f"{row['same']:.1f} / {row['same_positive']:.1f}" for row in result["rows"]))
-    return table
+    names = [each["distance"] for each in next(iter(found.values()))["rows"]]
+    heads = [Column(f"{name} hops" if name[0] in "123456>" else name, number=True) for name in names]
+    rows = [
+        row(dataset, *(f"{each['same']:.1f} / {each['same_positive']:.1f}" for each in result["rows"]))
+        for dataset, result in found.items()
+    ]
+    return table([Column(f"{model}: same class / with Z* > 0", whole=True), *heads], rows)

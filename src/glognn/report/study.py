@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from glognn.data.sources import find_source
 from glognn.experiments.tune import StudyResult
+from glognn.report.document import columns, row, table
 from glognn.report.figures import limits, new_figure, plain, save_figure, shortened
+from glognn.report.markdown import table_markdown
 from glognn.report.summary import percent
 from glognn.report.text import class_score
 from glognn.storage import locked
@@ -58,13 +60,10 @@ def best_table(found: Sequence[StudyResult]) -> str:
             baselines.setdefault(f"baseline: {name}", {}).setdefault(column, percent(score))
         if each.confirmation is not None:
             compared.append(f"{each.search.model}, {column}: {each.confirmation.describe()}")
-    columns = list(dict.fromkeys(column for row in scores.values() for column in row))
-    lines = [f"| validation, % | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
-    lines += [
-        f"| {model} | {' | '.join(row.get(name, '') for name in columns)} |"
-        for model, row in (scores | baselines).items()
-    ]
-    return "\n".join(lines + compared)
+    names = list(dict.fromkeys(name for line in scores.values() for name in line))
+    rows = [row(model, *(line.get(name, "") for name in names)) for model, line in (scores | baselines).items()]
+    text = table_markdown(table(columns("validation, %", *names, numbers=names), rows))
+    return "\n".join([text.rstrip("\n"), *compared])
 
 
 def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.table import Table
-
+from glognn.report.document import SOFT, Cell, Column, Table, numeral, row, table
 from glognn.report.text import score_name
 
 
@@ -28,31 +27,34 @@ def summary_table(reports: Sequence[dict[str, Any]]) -> Table:
     """
     first = reports[0]
     chosen = "best validation" if first["selection"] == "best" else "last epoch"
-    table = Table(header_style="bold", pad_edge=False, box=None)
-    table.add_column("model", no_wrap=True)
-    table.add_column(f"test {score_name(first)}, % ({chosen})", justify="right")
-    table.add_column("splits", justify="right")
-    table.add_column("epochs", justify="right")
-    table.add_column("seconds", justify="right")
+    heads = [
+        Column("model", whole=True),
+        *(
+            Column(name, number=True)
+            for name in (f"test {score_name(first)}, % ({chosen})", "splits", "epochs", "seconds")
+        ),
+    ]
+    rows = []
     for report in reports:
         single = report["kind"] == "run"
         epochs = report["scores"]["last"]["epoch"] if single else report["epochs"]
-        table.add_row(
-            report["config"]["model"]["name"],
-            score_text(report),
-            _splits(report),
-            f"{epochs:,}",
-            f"{report['seconds']:.1f}",
-        )
+        name = report["config"]["model"]["name"]
+        rows.append(row(name, _score(report["scores"]["selected"]["test"]), _splits(report), numeral(epochs, ","),
+                        numeral(report["seconds"], ".1f")))  # fmt: skip
     judged = next((report for report in reports if "baselines" in report), None)
     for name, scores in judged["baselines"].items() if judged else ():
         assert judged is not None
-        table.add_row(f"baseline: {name}", percent(scores["test"]), _splits(judged), style="dim")
-    return table
+        rows.append(row(f"baseline: {name}", _score(scores["test"]), _splits(judged), style=SOFT))
+    return table(heads, rows)
 
 
-def _splits(report: dict[str, Any]) -> str:
-    return "1" if report["kind"] == "run" else str(len(report["splits"]))
+def _score(score: dict[str, float | None] | float | None) -> Cell:
+    mean = score["mean"] if isinstance(score, dict) else score
+    return Cell(percent(score), None if mean is None else 100 * mean)
+
+
+def _splits(report: dict[str, Any]) -> Cell:
+    return numeral(1 if report["kind"] == "run" else len(report["splits"]), "d")
 
 
 def baselines_text(baselines: dict[str, Any], name: str) -> str:

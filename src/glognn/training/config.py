@@ -97,6 +97,13 @@ class TrainingConfig(Settings):
     )
     seed: int = integer(0, "Seed of the initial weights and of dropout.", low=0, high=2**32 - 1)
     dtype: str = choice("float32", "Precision of weights and activations.", ("float32", "float64"))
+    precision: str = choice(
+        "high",
+        "On a GPU, how exactly float32 matrices are multiplied: 'highest' in float32, 'high' with factors rounded to "
+        "11 bits (TF32), 'medium' also gathers rows along edges rounded to 8 (bfloat16). Sums are in float32 always.",
+        ("highest", "high", "medium"),
+        before="high",
+    )
     device: str = choice("auto", "Where to train; 'auto' takes a CUDA GPU when there is one.", ("auto", "cpu", "cuda"))
     threads: int = integer(
         0, "CPU threads; 0 leaves it to torch. Equal bits need an equal number of threads.", low=0, high=1024

@@ -31,3 +31,14 @@ def threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def precision(name: str, device: torch.device) -> Iterator[None]:
+    """Multiply float32 matrices on a GPU within as torch's word for it says; on a CPU always in float32."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(name if device.type == "cuda" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

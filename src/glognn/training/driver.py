@@ -25,7 +25,7 @@ from glognn.models.configs import ModelConfig
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
 from glognn.training.config import TrainingConfig
-from glognn.training.devices import DTYPES, resolve_device, threads
+from glognn.training.devices import DTYPES, precision, resolve_device, threads
 from glognn.training.engines import Members, choose
 from glognn.training.history import History, TrainingResult
 from glognn.training.preflight import within_memory
@@ -36,7 +36,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHARED = ("metric", "positive_class", "top_k", "class_weight", "dtype", "device", "threads", "selection", "engine")
+SHARED = (
+    "metric",
+    "positive_class",
+    "top_k",
+    "class_weight",
+    "dtype",
+    "precision",
+    "device",
+    "threads",
+    "selection",
+    "engine",
+)
 """Training settings that models which train as one have in common; the others are each member's own."""
 
 Ending = TrainingResult | TrainingError
@@ -128,6 +139,7 @@ def train_batch(
     with (
         within_memory(models[0].config, graph, config, len(models)),
         threads(config.threads),
+        precision(config.precision, device),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
         torch.manual_seed(config.seed)

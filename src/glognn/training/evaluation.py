@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from glognn.errors import InputError
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import Scoring, ranking_scores
+from glognn.ops.scores import hits, losses
 from glognn.settings import suggest
 from glognn.training.class_weight import BALANCED, NONE, parse_class_weight
 from glognn.training.config import RANKINGS, TrainingConfig
@@ -113,16 +114,14 @@ class _Sets:
 
     def losses(self, logits: Tensor) -> Tensor:
         """Mean cross entropy of each member."""
-        chosen = self._gather(logits).log_softmax(2).gather(2, self.labels.unsqueeze(2)).squeeze(2)
         shares = self._inside.to(logits.dtype) / self._sizes
         if self._weights is not None:
             shares = shares * self._weights.to(logits.dtype)
-        return -(chosen * shares).sum(1)
+        return losses(logits, self.nodes, self.labels, shares)
 
     def accuracies(self, logits: Tensor) -> Tensor:
         """Share of nodes whose largest score is that of their class."""
-        right = (self._gather(logits).argmax(2) == self.labels) & self._inside
-        return right.sum(1).double() / self._sizes.squeeze(1)
+        return hits(logits, self.nodes, self.labels, self._inside).double() / self._sizes.squeeze(1)
 
     def rankings(self, logits: Tensor, metric: Scoring) -> Tensor:
         """ROC AUC or average precision: of the positive class, or the mean over classes that can be ranked."""

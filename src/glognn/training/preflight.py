@@ -15,9 +15,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from glognn.errors import MemoryExhaustedError, TooLargeError
-from glognn.models.configs import GloGNNConfig, GloGNNPlusPlusConfig
-from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes, sparse_bytes
-from glognn.native.memory import CoreSizes
+from glognn.models.configs import GloGNN2Config, GloGNNConfig, GloGNNPlusPlusConfig
+from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes
+from glognn.native.memory import CoreSizes, InputSizes
+from glognn.nn.inputs import ADJACENCY, FEATURES, INPUTS, LINK, LINK_IN, NEIGHBOURS
 from glognn.training.allocator import give_back_large_blocks
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _SYSTEM = Path("/")
 _EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
 _SETS_BYTES = 25
 """Of a node in the sets of a member's split: two indices and a label in 64 bits, and a mask."""
-_SPARSER_BYTES = 32
-"""Of a dense value while it becomes a sparse one, measured; 16 stay."""
 _MATTERING = ("hidden_channels", "num_layers", "num_rounds", "num_hops", "heads", "num_rings")
 """Settings that decide how much is needed, where a model has them."""
 MARGIN = 0.1
@@ -91,21 +90,19 @@ class Need:
         )
 
     @classmethod
-    def native(cls, model: GloGNNConfig, sizes: Sizes, *, members: int = 1, threads: int = 1) -> Need:
-        """Of models that compiled code trains: weights in whole vectors, no gradients, dense features as sparse ones.
+    def native(cls, model: GloGNNConfig | GloGNN2Config, sizes: Sizes, *, members: int = 1, threads: int = 1) -> Need:
+        """Of models that compiled code trains: weights in whole vectors, and no gradients.
 
         A member's weights are there in its model, and four times in the core's form: with two moments and the best.
         When it ends they are copied once more.
         """
         core = core_sizes(model, sizes, members=members, threads=threads)
-        dense = model.alpha < 1 and sizes.feature_entries is None
         sets = sizes.classes * VALUE_BYTES + _SETS_BYTES
         return cls(
             weights=VALUE_BYTES * ((members + 1) * model.num_parameters(sizes) + 4 * members * core.parameters),
             activations=core.core_bytes() + members * sizes.nodes * sets,
-            inputs=model.input_bytes(sizes)
-            + (sparse_bytes(sizes.nodes, sizes.features, sizes.feature_values) if dense else 0),
-            preparation=max(model.preparation_bytes(sizes), dense * _SPARSER_BYTES * sizes.feature_values),
+            inputs=model.input_bytes(sizes),
+            preparation=model.preparation_bytes(sizes),
         )
 
 
@@ -130,25 +127,49 @@ def _feature_bytes(graph: Graph) -> int:
     return sum(part.nbytes for csr in parts for part in (csr.crow_indices(), csr.col_indices(), csr.values()))
 
 
-def core_sizes(model: GloGNNConfig, sizes: Sizes, *, members: int = 1, threads: int = 1) -> CoreSizes:
-    """GloGNN on a graph, as the compiled core's memory depends on it."""
-    inputs = {}
-    if model.alpha < 1:
-        inputs["features"] = (sizes.features, sizes.feature_values)
-    if model.alpha > 0:
-        inputs["adjacency"] = (sizes.nodes, sizes.entries if model.normalization == "none" else sizes.looped)
+def core_sizes(model: GloGNNConfig | GloGNN2Config, sizes: Sizes, *, members: int = 1, threads: int = 1) -> CoreSizes:
+    """GloGNN, GloGNN++ or GloGNN2 on a graph, as the compiled core's memory depends on it."""
+    weighted = [name for name, weight in model.inputs.items() if weight]
+    columns = {name: INPUTS[name].columns(sizes.features, sizes.nodes) for name in weighted}
+    read = [name for name, count in columns.items() if count]
+    jumping = isinstance(model, GloGNN2Config)
+    apart = [name for name in read if jumping and INPUTS[name].of_nodes]
+    gated = model.gated.split() if isinstance(model, GloGNN2Config) else []
     return CoreSizes(
         nodes=sizes.nodes,
         classes=sizes.classes,
         hidden=model.hidden_channels,
         layers=model.num_layers,
-        hops=model.num_hops if model.beta2 > 0 else 0,
+        hops=len(model.words),
         members=members,
         threads=threads,
         dropping=model.dropout > 0,
         scaled=isinstance(model, GloGNNPlusPlusConfig),
-        inputs=inputs,
+        inputs=[
+            InputSizes(
+                columns[name],
+                _stored(name, model, sizes),
+                branch=name in apart and len(apart) < len(read),
+                gated=name in gated,
+            )
+            for name in read
+        ],
+        jumping=jumping,
+        blocks=model.num_blocks if isinstance(model, GloGNN2Config) else model.num_encoder_layers - 2,
+        directions=len(model.neighbours) if isinstance(model, GloGNN2Config) else 0,
+        tau=model.tau == "learned" and model.num_layers > 0,
     )
+
+
+def _stored(name: str, model: GloGNNConfig | GloGNN2Config, sizes: Sizes) -> int | None:
+    """Entries of an input where it is sparse; ``None`` where it is dense."""
+    if name == ADJACENCY:
+        return sizes.entries if model.normalization == "none" else sizes.looped
+    if name in (LINK, LINK_IN):
+        return sizes.entries
+    if name == NEIGHBOURS and sizes.feature_entries is not None:  # at most: features of neighbours may be the same
+        return min(sizes.nodes * sizes.features, sizes.entries * sizes.feature_entries // max(sizes.nodes, 1))
+    return sizes.feature_entries if name == FEATURES else None
 
 
 def need_of(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> Need:
@@ -158,7 +179,7 @@ def need_of(model: ModelConfig, graph: Graph, training: TrainingConfig, members:
 
     sizes = sizes_of(graph)
     compiled = training.engine in ("auto", "native") and resolve_device(training.device).type == "cpu"
-    if compiled and isinstance(model, GloGNNConfig) and not refusal_of_settings(model, training, graph):
+    if compiled and isinstance(model, GloGNNConfig | GloGNN2Config) and not refusal_of_settings(model, training, graph):
         return Need.native(model, sizes, members=members, threads=_threads(training))
     size = DTYPES[training.dtype].itemsize
     need = Need.of(model, sizes, members=members, value_bytes=size)

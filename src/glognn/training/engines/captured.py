@@ -16,7 +16,6 @@ from glognn.models.base import FollowsEpochs
 from glognn.training.config import RANKINGS
 from glognn.training.engines.base import Members, without_gradients
 from glognn.training.engines.stacked import StackedEngine
-from glognn.training.preflight import BATCH_BYTES, members_within
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +48,6 @@ class CapturedEngine(StackedEngine):
             return f"{model.config.title} changes with the epochs"
         if config.metric not in ("accuracy", *RANKINGS):
             return f"{config.metric} is not computed on the GPU"
-        alone = len(members.models) == 1
-        if alone and members_within(BATCH_BYTES["cuda"], model.config, members.graph, config) == 1:
-            return "the graph is so large that launching kernels takes no time beside running them"
         return ""
 
     @property

@@ -1,9 +1,9 @@
-"""Many GloGNN models on one graph, trained together by compiled code.
+"""Many GloGNN, GloGNN++ or GloGNN2 models on one graph, trained together by compiled code.
 
-The mathematics is that of :mod:`glognn.models.glognn` and of the other engines; a member's bits do not depend on the
-others or on the number of threads. Dropout draws from a generator of its own, whose state is the seed and the number
-of steps taken, so a member follows another random stream than the PyTorch path, with the same distribution (the
-probability in steps of 2^-16).
+The mathematics is that of :mod:`glognn.models.glognn`, :mod:`glognn.models.glognn2` and the other engines. The bits of
+a member do not depend on the others or on the number of threads. Dropout draws from a generator of its own, whose state
+is the seed and the number of steps taken, so a member follows another random stream than the PyTorch path, with the
+same distribution (the probability in steps of 2^-16).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import math
 import mmap
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -23,12 +23,21 @@ from glognn.errors import InputError
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import NodeModel
-from glognn.models.configs import GloGNNConfig, ModelConfig
-from glognn.models.glognn import GloGNN, GloGNNPlusPlus
-from glognn.native.library import MatrixC, MemberC, ProblemC, find_library, why_not
+from glognn.models.configs import GloGNN2Config, GloGNNConfig, ModelConfig
+from glognn.models.glognn import GloGNN, GloGNNInputs, GloGNNPlusPlus
+from glognn.models.glognn2 import GloGNN2
+from glognn.native.library import (
+    MAX_INPUTS,
+    InputC,
+    MatrixC,
+    MemberC,
+    ProblemC,
+    find_library,
+    why_not,
+)
 from glognn.native.memory import LANES, padded
 from glognn.nn.config import COEFFICIENTS
-from glognn.nn.inputs import ADJACENCY, INPUTS, OPERATORS, not_compiled, powers
+from glognn.nn.inputs import INPUTS, Word, powers
 from glognn.training.config import TrainingConfig
 from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
@@ -65,7 +74,6 @@ class NativeEngine(Engine):
         self._threads = threads or torch.get_num_threads()
         glognns = [model for model in models if isinstance(model, GloGNN)]
         self._first_model = glognns[0]
-        self._shapes = {name: tuple(value.shape) for name, value in self._first_model.state_dict().items()}
         for model in glognns:
             if _common(model) != _common(glognns[0]):
                 raise InputError(
@@ -73,12 +81,12 @@ class NativeEngine(Engine):
                     f"Got {_common(glognns[0])} and {_common(model)} instead."
                 )
         self._labels = graph.y.contiguous()
-        self._matrices = _matrices(graph, glognns[0])
-        self._model_configs = [model.config for model in glognns]
+        self._inputs = _inputs(graph, glognns[0])
+        self._model_configs: list[GloGNNConfig | GloGNN2Config] = [model.config for model in glognns]
         self._configs = list(configs)
         self._splits = list(splits)
         self._sets = [graph.indices(split) for split in splits]
-        self._places = _places(self._shapes)
+        self._places = _places(self._first_model)
         size = max(place.end for place in self._places.values())
         self._weights = _zeros(len(models), size)
         self._first, self._second = _zeros(len(models), size), _zeros(len(models), size)
@@ -161,29 +169,45 @@ class NativeEngine(Engine):
         self._library.call("forward", self._handle)
 
     def mask(self, index: int) -> Tensor:
-        """Which hidden values the next step of a member keeps, (n, hidden)."""
-        hidden = self._first_model.config.hidden_channels
-        kept = torch.empty(self._graph.num_nodes, padded(hidden), dtype=torch.uint8)
+        """Which values the next step of a member keeps, (layers, n, hidden): hidden ones, of branches, of blocks."""
+        hidden, blocks = self._first_model.config.hidden_channels, _num_blocks(self._first_model)
+        count = 1 + len(self._first_model.encoder.branches) + blocks
+        kept = torch.empty(count, self._graph.num_nodes, padded(hidden), dtype=torch.uint8)
         self._library.call("mask", self._handle, index, kept.data_ptr())
-        return kept[:, :hidden].bool()
+        return kept[:, :, :hidden].bool()
 
     def _start(self) -> None:
         """Hand everything to the library, which runs the forward pass."""
-        config = self._first_model.config
-        settings = map(_member, self._model_configs, self._configs, self._sets, self._splits)
-        self._settings = (MemberC * len(self))(*settings)
+        model, inputs = self._first_model, self._inputs
+        config, layer, encoder = model.config, model.layer, model.encoder
+        names, words = list(encoder.weights), [] if layer.hops is None else layer.hops.words
+        shares = [
+            (ctypes.c_double * len(names))(*(each.inputs[name] for name in names)) for each in self._model_configs
+        ]
+        members = map(_member, self._model_configs, self._configs, self._sets, self._splits, shares)
+        self._settings = (MemberC * len(self))(*members)
         self._logits = torch.empty(len(self), self._graph.num_nodes, self._graph.num_classes)
+        neighbours = _neighbours(model)
+        along = list({id(inputs.operators[name].csr): inputs.operators[name] for name in neighbours}.values())
+        read = (_input(inputs.matrices[name], name in encoder.branches, name in encoder.gates) for name in names)
+        self._read = (InputC * len(names))(*read)
         problem = ProblemC(
             nodes=self._graph.num_nodes,
             classes=self._graph.num_classes,
             hidden=config.hidden_channels,
             layers=config.num_layers,
-            hops=0 if config.beta2 == 0 else config.num_hops,
+            hops=len(words),
             members=len(self),
             threads=self._threads,
-            coefficient=COEFFICIENTS.index(self._first_model.layer.coefficient),
-            uses_features=config.alpha < 1,
-            uses_adjacency=config.alpha > 0,
+            coefficient=COEFFICIENTS.index(layer.coefficient),
+            scale_free=layer.scale_free,
+            tau=layer.tau is not None,
+            jumping=encoder.shares is not None,
+            blocks=_num_blocks(model),
+            directions=len(neighbours),
+            matrices=len(along),
+            inputs=len(names),
+            input=self._read,
             labels=self._labels.data_ptr(),
             settings=self._settings,
             weights=self._weights.data_ptr(),
@@ -192,9 +216,11 @@ class NativeEngine(Engine):
             steps=self._steps.data_ptr(),
             logits=self._logits.data_ptr(),
         )
-        for name, matrix in self._matrices.items():
-            setattr(problem, name, _csr(matrix.csr))
-            setattr(problem, f"{name}_transposed", _csr(matrix.csr_transposed))
+        if words:
+            operator = inputs.operators[words[0][0]]
+            problem.adjacency, problem.adjacency_transposed = _csr(operator.csr), _csr(operator.csr_transposed)
+        for place, operator in enumerate(along):
+            problem.along[place], problem.along_transposed[place] = _csr(operator.csr), _csr(operator.csr_transposed)
         count, handle = ctypes.c_int64(), ctypes.c_void_p()
         self._library.call("parameters", ctypes.byref(problem), ctypes.byref(count))
         assert count.value == self._weights.shape[1]
@@ -206,17 +232,28 @@ class NativeEngine(Engine):
     _release: Callable[[], object] = staticmethod(lambda: None)
 
 
+@dataclass(frozen=True)
 class _Place:
-    """Where a parameter lies in a member's row: input weights in panels of 16 columns, the head's transposed."""
+    """Where a parameter lies in a member's row.
 
-    def __init__(self, name: str, start: int, shape: tuple[int, ...]) -> None:
-        self.start = start
-        self.shape = shape
-        self.panels = name.startswith("encoder.inputs.") and len(shape) == 2
-        self.transposed = name.startswith("encoder.tails.") and len(shape) == 2
-        stored = shape[::-1] if self.transposed else shape
-        self.padded = (*stored[:-1], padded(stored[-1]))
-        self.end = start + math.prod(self.padded)
+    Args:
+        start: Its first value.
+        shape: Of the parameter.
+        panels: Whether it is stored in panels of 16 columns.
+        transposed: Whether its columns are stored one after the other.
+        maps: So many parameters lie side by side in its columns, and are stored one after the other.
+    """
+
+    start: int
+    shape: tuple[int, ...]
+    panels: bool = False
+    transposed: bool = False
+    maps: int = 1
+
+    @property
+    def end(self) -> int:
+        shape = self.shape[::-1] if self.transposed else self.shape
+        return self.start + self.maps * math.prod(shape[:-1]) * padded(shape[-1] // self.maps)
 
     def write(self, row: Tensor, value: Tensor) -> None:
         """Into a row of zeros: what fills vectors stays zero."""
@@ -232,36 +269,69 @@ class _Place:
     def _parts(self, row: Tensor, value: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Views of a row and of the parameter that lies there, part by part: nothing is copied on the way."""
         stored = row[self.start : self.end]
-        if self.panels:
-            parts = torch.split(value, LANES, dim=1)
-            for panel, part in zip(stored.view(len(parts), -1, LANES), parts, strict=True):
-                yield panel[:, : part.shape[1]], part
-        else:
-            value = value.T if self.transposed else value
-            yield stored.view(self.padded)[..., : value.shape[-1]], value
+        value = value.T if self.transposed else value
+        for place, part in zip(stored.chunk(self.maps), value.chunk(self.maps, dim=-1), strict=True):
+            if self.panels:
+                panels = torch.split(part, LANES, dim=1)
+                for panel, columns in zip(place.view(len(panels), -1, LANES), panels, strict=True):
+                    yield panel[:, : columns.shape[1]], columns
+            else:
+                yield place.view(*part.shape[:-1], -1)[..., : part.shape[-1]], part
 
 
-_READ = [name for name, each in INPUTS.items() if each.compiled]
-_ORDER = (
-    *(f"encoder.inputs.{name}.weight" for name in _READ),
-    "encoder.tails.0.0.weight",
-    *(f"encoder.inputs.{name}.bias" for name in _READ),
-    "encoder.tails.0.0.bias",
-    "layer.hops.weight",
-    "layer.scale",
-)
-"""The parameters in the order in which the library expects them; those a model lacks take no place."""
+def _order(model: GloGNN) -> list[str]:
+    """The names of parameters in the order in which the library expects them; some a model may lack."""
+    names, count = list(model.encoder.weights), _num_blocks(model)
+    blocks = [f"blocks.blocks.{number}" for number in range(count)]
+    maps = [f"{block}.maps" for block in blocks]
+    head = "encoder.tails.0.0"
+    if not isinstance(model, GloGNN2):
+        *maps, head = [f"encoder.tails.0.{number}" for number in range(count + 1)]
+    return [
+        *(f"encoder.inputs.{name}.weight" for name in names),
+        *(f"{each}.weight" for each in maps),
+        f"{head}.weight",
+        *(f"encoder.inputs.{name}.bias" for name in names),
+        f"{head}.bias",
+        "layer.hops.weight",
+        "layer.scale",
+        *(f"{each}.bias" for each in maps),
+        *(f"{block}.norm.{part}" for part in ("weight", "bias") for block in blocks),
+        "encoder.shares",
+        *(f"encoder.gates.{name}" for name in names),
+        "layer.tau",
+    ]
 
 
-def _places(shapes: dict[str, tuple[int, ...]]) -> dict[str, _Place]:
+def _places(model: GloGNN) -> dict[str, _Place]:
+    shapes = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    maps = 1 + len(_neighbours(model))
+    head = next(name for name in reversed(shapes) if name.startswith("encoder.tails.") and name.endswith(".weight"))
     places: dict[str, _Place] = {}
     start = 0
-    for name in _ORDER:
+    for name in _order(model):
         if name in shapes:
-            places[name] = _Place(name, start, shapes[name])
+            matrix = len(shapes[name]) == 2
+            places[name] = _Place(
+                start,
+                shapes[name],
+                panels=matrix and name != head,
+                transposed=name == head,
+                maps=maps if ".maps." in name else 1,
+            )
             start = places[name].end
     assert set(places) == set(shapes)
     return places
+
+
+def _num_blocks(model: GloGNN) -> int:
+    """Local blocks, or layers of the encoder beyond two."""
+    return model.config.num_blocks if isinstance(model, GloGNN2) else model.config.num_encoder_layers - 2
+
+
+def _neighbours(model: GloGNN) -> tuple[str, ...]:
+    """Operators of the local blocks."""
+    return model.config.neighbours if isinstance(model, GloGNN2) else ()
 
 
 def _zeros(*shape: int) -> Tensor:
@@ -282,20 +352,22 @@ def _common(model: GloGNN) -> tuple[Any, ...]:
     """What all members must have in common."""
     config = model.config
     shapes = {name: tuple(value.shape) for name, value in model.state_dict().items()}
-    return config.num_layers, config.normalization, model.layer.coefficient, shapes
+    return config.num_layers, config.normalization, model.layer.coefficient, model.layer.scale_free, shapes
 
 
-def _member(model: GloGNNConfig, training: TrainingConfig, sets: dict[str, Tensor], split: int) -> MemberC:
+def _member(
+    model: GloGNNConfig | GloGNN2Config, training: TrainingConfig, sets: dict[str, Tensor], split: int, shares: Any
+) -> MemberC:
     counts = {f"{name}_count": nodes.numel() for name, nodes in sets.items()}
     places = {f"{name}_nodes": nodes.data_ptr() for name, nodes in sets.items()}
     return MemberC(
         learning_rate=training.learning_rate,
         weight_decay=training.weight_decay,
-        alpha=model.alpha,
         beta1=model.beta1,
         beta2=model.beta2,
         gamma=model.gamma,
         dropout=model.dropout,
+        shares=shares,
         decoupled=training.optimizer == "adamw",
         seed=training.seed + (split << 32),  # a random stream for each split too
         **counts,
@@ -303,33 +375,35 @@ def _member(model: GloGNNConfig, training: TrainingConfig, sets: dict[str, Tenso
     )
 
 
-def _matrices(graph: Graph, model: GloGNN) -> dict[str, SparseMatrix]:
-    config = model.config
-    inputs = {name: _sparse(INPUTS[name].make(graph, config.normalization)) for name in config.inputs}
-    return {ADJACENCY: OPERATORS[ADJACENCY].make(graph, config.normalization), **inputs}
+def _inputs(graph: Graph, model: GloGNN) -> GloGNNInputs:
+    """What the model reads of the graph; dense matrices row by row without gaps."""
+    made = model.prepare(graph)
+    kept = {name: each.contiguous() if isinstance(each, Tensor) else each for name, each in made.matrices.items()}
+    return GloGNNInputs(kept, made.operators)
+
+
+def _is_powers(words: list[Word]) -> bool:
+    return not words or words == powers(len(words), words[0][0])
 
 
 def refusal_of_settings(model: ModelConfig, training: TrainingConfig, graph: Graph) -> str:
     """Why no model with these settings can be trained here; empty where one can."""
-    if not isinstance(model, GloGNNConfig):
-        return f"it trains GloGNN and GloGNN++, not {model.title}"
-    if unread := not_compiled(model.inputs, model.words):
-        return unread
+    if not isinstance(model, GloGNNConfig | GloGNN2Config):
+        return f"it trains GloGNN, GloGNN++ and GloGNN2, not {model.title}"
     if absent := why_not():
         return absent
-    given = [graph.adjacency.matrix] if graph.x is None or model.alpha == 1 else [graph.adjacency.matrix, graph.x]
+    read = [graph.adjacency.matrix, *([] if graph.x is None or not _of_features(model) else [graph.x])]
+    of_model = _refused_of_glognn(model, graph) if isinstance(model, GloGNNConfig) else ()
     reasons = (
-        (graph.x is None and model.alpha < 1, "features, which this graph has not, or alpha 1"),
-        (model.num_encoder_layers != 2, f"2 encoder layers, not {model.num_encoder_layers}"),
-        (model.fusion != "hidden", f"fusion 'hidden', not '{model.fusion}'"),
-        (model.scale_free, "scale_free false"),
-        (model.tau != "fixed", f"tau 'fixed', not '{model.tau}'"),
+        *of_model,
+        (not _is_powers(model.words), "hops that are powers of one operator (directions 'joined')"),
+        (len(model.inputs) > MAX_INPUTS, f"at most {MAX_INPUTS} inputs, not {len(model.inputs)}"),
         (not 2 <= graph.num_classes <= MAX_CLASSES, f"2 to {MAX_CLASSES} classes, not {graph.num_classes}"),
         (training.class_weight != "none", f"class_weight 'none', not '{training.class_weight}'"),
         (training.dtype != "float32", f"float32, not {training.dtype}"),
-        (any(matrix.dtype != torch.float32 for matrix in given), "float32, which this graph is not in"),
+        (any(matrix.dtype != torch.float32 for matrix in read), "float32, which this graph is not in"),
         (training.device not in ("auto", "cpu"), f"a CPU, not {training.device}"),
-        (any(matrix.device.type != "cpu" for matrix in given), "a CPU, where this graph is not"),
+        (any(matrix.device.type != "cpu" for matrix in read), "a CPU, where this graph is not"),
         *(
             (count > MAX_ENTRIES, f"at most {MAX_ENTRIES:,} entries of the {name}, not {count:,}")
             for name, count in _most_entries(model, graph).items()
@@ -338,37 +412,53 @@ def refusal_of_settings(model: ModelConfig, training: TrainingConfig, graph: Gra
     return next((f"it needs {text}" for refused, text in reasons if refused), "")
 
 
+def _refused_of_glognn(model: GloGNNConfig, graph: Graph) -> tuple[tuple[bool, str], ...]:
+    return (
+        (graph.x is None and model.alpha < 1, "features, which this graph has not, or alpha 1"),
+        (model.num_encoder_layers < 2, f"at least 2 encoder layers, not {model.num_encoder_layers}"),
+        (model.fusion != "hidden", f"fusion 'hidden', not '{model.fusion}'"),
+    )
+
+
+def _of_features(model: GloGNNConfig | GloGNN2Config) -> bool:
+    return any(INPUTS[name].of_features for name in model.inputs)
+
+
 def _refusal(model: NodeModel[Any], training: TrainingConfig, graph: Graph) -> str:
     """Why one model, as it is, cannot be trained here; empty where it can."""
     if refusal := refusal_of_settings(model.config, training, graph):
         return refusal
-    if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus):
-        return f"it trains GloGNN and GloGNN++ as they are, not {type(model).__name__}"
+    if not isinstance(model, GloGNN) or type(model) not in (GloGNN, GloGNNPlusPlus, GloGNN2):
+        return f"it trains GloGNN, GloGNN++ and GloGNN2 as they are, not {type(model).__name__}"
     hops = model.layer.hops
     reasons = (
-        (not set(model.state_dict()) <= set(_ORDER), "weights of the usual names"),
+        (not set(model.state_dict()) <= set(_order(model)), "weights of the usual names"),
         (not all(parameter.requires_grad for parameter in model.parameters()), "weights of which none is frozen"),
         (
             any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()),
             "a model without hooks",
         ),
-        (hops is not None and hops.words != powers(model.config.num_hops), "the usual hops"),
+        (hops is not None and hops.words != model.config.words, "the usual hops"),
     )
     return next((f"it needs {text}" for refused, text in reasons if refused), "")
 
 
-def _most_entries(model: GloGNNConfig, graph: Graph) -> dict[str, int]:
-    """At most so many entries has each matrix that the library is given."""
-    matrix = graph.adjacency.matrix
-    counts = {"adjacency": matrix.nnz + (0 if model.normalization == "none" else graph.num_nodes)}
-    if model.alpha < 1 and graph.x is not None:
-        counts["features"] = graph.x.nnz if isinstance(graph.x, SparseMatrix) else graph.x.numel()
+def _most_entries(model: GloGNNConfig | GloGNN2Config, graph: Graph) -> dict[str, int]:
+    """At most so many entries has each sparse matrix that the library is given."""
+    entries = graph.adjacency.matrix.nnz
+    if isinstance(model, GloGNNConfig):
+        counts = {"adjacency": entries + (0 if model.normalization == "none" else graph.num_nodes)}
+    else:  # edges may be taken in both directions
+        counts = {"adjacency": 2 * entries}
+    if _of_features(model) and isinstance(graph.x, SparseMatrix):
+        counts["features"] = graph.x.nnz
     return counts
 
 
-def _sparse(matrix: Matrix) -> SparseMatrix:
-    """A dense matrix as a sparse one that lists all its entries."""
-    return matrix if isinstance(matrix, SparseMatrix) else SparseMatrix.from_scipy(sp.csr_array(matrix.numpy()))
+def _input(matrix: Matrix, branch: bool, gated: bool) -> InputC:
+    if isinstance(matrix, SparseMatrix):
+        return InputC(_csr(matrix.csr), _csr(matrix.csr_transposed), None, matrix.shape[1], branch, gated)
+    return InputC(dense=matrix.data_ptr(), columns=matrix.shape[1], branch=branch, gated=gated)
 
 
 def _csr(matrix: Tensor) -> MatrixC:

@@ -62,6 +62,7 @@ class StackedEngine(Engine):
             for name in first.config.varying
         }
         self._zeros = torch.zeros(len(models), dtype=torch.float64, device=self.device)
+        self._settings = [{name: getattr(model.config, name) for name in self._varying} for model in models]
         self._dropout = MemberDropout(Streams([(c.seed, s) for c, s in zip(configs, splits, strict=True)], self.device))
         self._evaluation = Evaluation(graph, splits, configs[0])
         steady = not isinstance(first, FollowsEpochs)
@@ -112,6 +113,9 @@ class StackedEngine(Engine):
         return self._evaluation.measure(self.logits())
 
     def _call(self, method: str, encoded: Any = None) -> Any:
+        if self.device.type == "cuda" and len(self) == 1:
+            return self._call_alone(method, encoded)
+
         def one(weights: Mapping[str, Tensor], values: Mapping[str, Tensor], zero: Tensor, encoded: Any) -> Any:
             self._model.use_settings(values)
             self._dropout.zero = zero
@@ -124,6 +128,16 @@ class StackedEngine(Engine):
         with self._dropout:
             return batched(self.weights, self._varying, self._zeros, encoded)
 
+    def _call_alone(self, method: str, encoded: Any) -> Any:
+        """The model as it is, on views of the only member's weights: kernels that know no members can then serve it."""
+        self._model.use_settings(self._settings[0])
+        self._dropout.zero = None
+        named = {f"model.{name}": weight.squeeze(self._axes[name]) for name, weight in self.weights.items()}
+        args = (self._inputs,) if encoded is None else (encoded, self._inputs)
+        with self._dropout:
+            found = functional_call(self._methods, named, (method, *args))
+        return found if method == "encode" else found.unsqueeze(0)
+
     def _state(self) -> dict[str, Tensor]:
         """All that a model's ``state_dict`` holds, of all members: extra state, as a phase, is the same for them."""
         extra = {name: value for name, value in self._model.state_dict().items() if name not in self.weights}
@@ -133,6 +147,10 @@ class StackedEngine(Engine):
     def remember(self, members: Sequence[int]) -> None:
         if not self._best[self._trained[0]].numel():
             self._best = {name: value.clone() for name, value in self._state().items()}
+            return
+        if len(self) == 1:
+            for name, value in self._state().items():
+                self._best[name].copy_(value)
             return
         index = torch.tensor(list(members), dtype=torch.long, device=self.device)
         for name, value in self._state().items():
@@ -150,6 +168,7 @@ class StackedEngine(Engine):
         self._best = {name: picked(name, t) if t.numel() else t for name, t in self._best.items()}
         self._varying = {name: values[index] for name, values in self._varying.items()}
         self._zeros = self._zeros[index]
+        self._settings = [self._settings[member] for member in members]
         self._dropout.streams.keep(members)
         self._evaluation.keep(index)
         self._kept = None

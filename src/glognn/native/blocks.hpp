@@ -1,0 +1,331 @@
+// Local residual blocks and further layers of an encoder, forward and backward. For each block, with h the values before
+// it and o over directions:
+//
+//     u  = h R + r + sum_o A_o (h W_o + b_o)
+//     x  = (u - mean(u)) v,  v = 1 / sqrt(var(u) + 1e-5)        over the columns of a row
+//     h' = dropout(relu(x w + e))
+//
+// From d, the gradient of h' (m the factors of dropout), to those of what went in; q = w y and means are over columns:
+//
+//     y  = m [h' > 0] d                 dw = sum over rows of x y        de = sum over rows of y
+//     du = v (q - mean(q) - x mean(q x))
+//     dm_o = A_o^T du                   dW_o = h^T dm_o, db_o: sums over rows       dR = h^T du, dr: sums over rows
+//     dh = du R^T + sum_o dm_o W_o^T, to which jumping knowledge adds its share
+//
+// A further layer of an encoder (without jumping knowledge) is a block without directions and normalisation:
+// h' = dropout(relu(u)), du = y. Directions with one matrix (an undirected graph) have one product: their maps are added up before it. Values lie in
+// panels of 16 columns, as hidden values do.
+
+#pragma once
+
+#include "dense.hpp"
+#include "engine.hpp"
+
+namespace {
+
+constexpr float NORM_EPSILON = 1e-5f;
+
+// u, before the normalisation.
+void Engine::block_maps(int b, int64_t block, const float* from, float* to, Scratch& scratch) {
+    const int64_t directions = problem.directions, step = n * LANES, map_step = problem.hidden * LANES;
+    const float* maps = weights(b) + layout.maps + block * (directions + 1) * layout.map;
+    const float* biases = weights(b) + layout.map_bias + block * layout.map_biases;
+    const float* message_maps = maps;
+    const float* message_biases = biases;
+    if (problem.matrices < directions) {
+        float* sum = scratch.turned;
+        for (int64_t k = 0; k < layout.map; k += LANES) {
+            Vector total = load(maps + k);
+            for (int64_t o = 1; o < directions; ++o) total += load(maps + o * layout.map + k);
+            store(sum + k, total);
+        }
+        for (int64_t k = 0; k < stride; k += LANES) {
+            Vector total = load(biases + k);
+            for (int64_t o = 1; o < directions; ++o) total += load(biases + o * stride + k);
+            store(sum + layout.map + k, total);
+        }
+        message_maps = sum;
+        message_biases = sum + layout.map;
+    }
+    const Rows source{from, LANES, step};
+    by_panels(width, [&](auto count, int64_t panel) {
+        constexpr int P = decltype(count)::value;
+        float* target = to + panel * step;
+        float* message = scratch.wide[2] + panel * step;  // row by row, as a product with a sparse matrix gathers it
+        const auto mapped = [&](const float* map, const float* bias, float* out, int64_t row_step, int64_t panel_step) {
+            Vector constant[P];
+            for (int p = 0; p < P; ++p) constant[p] = load(bias + (panel + p) * LANES);
+            dense_product<P>(source, n, problem.hidden, map + panel * map_step, map_step,
+                             [&](int64_t i, const Vector* total) {
+                                 for (int p = 0; p < P; ++p)
+                                     store(out + p * panel_step + i * row_step, total[p] + constant[p]);
+                             });
+        };
+        mapped(maps + directions * layout.map, biases + directions * stride, target, LANES, step);
+        for (int64_t o = 0; o < problem.matrices; ++o) {
+            mapped(message_maps + o * layout.map, message_biases + o * stride, message, P * LANES, LANES);
+            multiply<P>(problem.along[o], message, P * LANES, LANES, [&](int64_t i, const Vector* total) {
+                float* out = target + i * LANES;
+                for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + total[p]);
+            });
+        }
+    });
+}
+
+// From u to h' without normalisation.
+void Engine::activate(int b, int64_t block, bool training, const float* values, float* out, float share, float* total) {
+    const uint16_t* bits = training ? kept(b, layout.heads + block) : nullptr;
+    const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), times = splat(share);
+    for (int64_t t = 0; t < width; ++t)
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t at = (t * n + i) * LANES;
+            Vector h = rectified(load(values + at));
+            if (bits) h = chosen(bits[i * width + t], h * scale);
+            store(out + at, h);
+            if (total) store(total + at, fused(h, times, load(total + at)));
+        }
+}
+
+// From u to h', sixteen rows at a time; in training x takes the place of u. Where there is a total, it gets h' added.
+void Engine::normalize(int b, int64_t block, bool training, float* values, float* out, float share, float* total) {
+    const float* weight = weights(b) + layout.norm + block * stride;
+    const float* bias = weights(b) + layout.norm_bias + block * stride;
+    const uint16_t* bits = training ? kept(b, layout.heads + block) : nullptr;
+    const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), times = splat(share);
+    const float over = 1.0f / static_cast<float>(problem.hidden);
+    for (int64_t begin = 0; begin < n; begin += LANES) {
+        const int rows = static_cast<int>(std::min<int64_t>(LANES, n - begin));
+        alignas(64) float mean[LANES], inverse[LANES];
+        Vector part[LANES];
+        for (Vector& each : part) each = splat(0);
+        for (int64_t t = 0; t < width; ++t)
+            for (int r = 0; r < rows; ++r) part[r] += load(values + (t * n + begin + r) * LANES);
+        store(mean, sums(part) * over);
+        for (Vector& each : part) each = splat(0);
+        for (int64_t t = 0; t < width; ++t)
+            for (int r = 0; r < rows; ++r) {
+                const Vector apart = load(values + (t * n + begin + r) * LANES) - splat(mean[r]);
+                const Vector counted = chosen(inside(t), apart);
+                part[r] = fused(counted, counted, part[r]);
+            }
+        store(inverse, splat(1) / Part<Vector>::root(sums(part) * over + NORM_EPSILON));
+        if (training)
+            for (int r = 0; r < rows; ++r) local[b].deviations[block][begin + r] = inverse[r];
+        for (int64_t t = 0; t < width; ++t) {
+            const Vector w = load(weight + t * LANES), e = load(bias + t * LANES);
+            for (int r = 0; r < rows; ++r) {
+                const int64_t at = (t * n + begin + r) * LANES;
+                const Vector x = chosen(inside(t), (load(values + at) - splat(mean[r])) * splat(inverse[r]));
+                if (training) store(values + at, x);
+                Vector h = rectified(fused(x, w, e));
+                if (bits) h = chosen(bits[(begin + r) * width + t], h * scale);
+                store(out + at, h);
+                if (total) store(total + at, fused(h, times, load(total + at)));
+            }
+        }
+    }
+}
+
+// All blocks: in training what they make is kept; in evaluation the sum of z_0 and theirs, times shares, is in wide[3].
+void Engine::blocks_forward(int b, bool training, const float* shares, Scratch& scratch) {
+    const float* hidden_values = values(b, 0);
+    const uint16_t* bits = training ? kept(b, 0) : nullptr;
+    const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), share = splat(shares[0]);
+    float* from = training ? local[b].outputs[0] : scratch.wide[0];
+    float* total = training ? nullptr : scratch.wide[3].data;
+    for (int64_t t = 0; t < width; ++t)
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t at = (t * n + i) * LANES;
+            Vector h = rectified(load(hidden_values + at));
+            if (bits) h = chosen(bits[i * width + t], h * scale);
+            store(from + at, h);
+            if (total) store(total + at, h * share);
+        }
+    for (int64_t block = 0; block < problem.blocks; ++block) {
+        float* out = training ? local[b].outputs[block + 1] : scratch.wide[0];
+        float* between = !training ? scratch.wide[1] : problem.jumping ? local[b].normal[block] : out;
+        float* summed = shares[block + 1] > 0 ? total : nullptr;
+        block_maps(b, block, from, between, scratch);
+        if (problem.jumping)
+            normalize(b, block, training, between, out, shares[block + 1], summed);
+        else
+            activate(b, block, training, between, out, shares[block + 1], summed);
+        from = out;
+    }
+}
+
+// From the gradient of h' (wide[0]) to that of u (wide[1]) without normalisation, and that of r (norms).
+void Engine::activate_backward(int b, int64_t block, Scratch& scratch) {
+    const float *result = local[b].outputs[block + 1].data, *gradient = scratch.wide[0].data;
+    float *out = scratch.wide[1], *column_sums = scratch.norms + 2 * stride;
+    const bool dropping = settings[b].dropout > 0;
+    const Vector scale = splat(static_cast<float>(dropping ? 1 / (1 - settings[b].dropout) : 1.0));
+    std::memset(column_sums, 0, stride * sizeof(float));
+    for (int64_t t = 0; t < width; ++t)
+        for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+            Vector column = splat(0);
+            for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
+                const int64_t at = (t * n + i) * LANES;
+                const Vector du = gated(load(result + at), 0xFFFFu, load(gradient + at) * scale);
+                store(out + at, du);
+                column += du;
+            }
+            store(column_sums + t * LANES, load(column_sums + t * LANES) + column);
+        }
+}
+
+// From the gradient of h' (wide[0]) to that of u (wide[1]), and those of w, e and r (norms).
+void Engine::normalize_backward(int b, int64_t block, Scratch& scratch) {
+    const float* weight = weights(b) + layout.norm + block * stride;
+    const float *result = local[b].outputs[block + 1].data, *normal = local[b].normal[block].data;
+    const float* inverse = local[b].deviations[block].data;
+    const float* gradient = scratch.wide[0];
+    float* out = scratch.wide[1];
+    float* norms = scratch.norms;
+    const bool dropping = settings[b].dropout > 0;
+    const Vector scale = splat(static_cast<float>(dropping ? 1 / (1 - settings[b].dropout) : 1.0));
+    const float over = 1.0f / static_cast<float>(problem.hidden);
+    std::memset(norms, 0, 3 * stride * sizeof(float));
+    const auto passed = [&](int64_t at) {
+        return gated(load(result + at), 0xFFFFu, load(gradient + at) * scale);
+    };
+    for (int64_t begin = 0; begin < n; begin += LANES) {
+        const int rows = static_cast<int>(std::min<int64_t>(LANES, n - begin));
+        alignas(64) float mean[LANES], along[LANES];
+        Vector part[LANES], other[LANES];
+        for (int r = 0; r < LANES; ++r) part[r] = other[r] = splat(0);
+        for (int64_t t = 0; t < width; ++t) {
+            const Vector w = load(weight + t * LANES);
+            for (int r = 0; r < rows; ++r) {
+                const int64_t at = (t * n + begin + r) * LANES;
+                const Vector q = passed(at) * w;
+                part[r] += q;
+                other[r] = fused(q, load(normal + at), other[r]);
+            }
+        }
+        store(mean, sums(part) * over);
+        store(along, sums(other) * over);
+        for (int64_t t = 0; t < width; ++t) {
+            const Vector w = load(weight + t * LANES);
+            Vector to_weight = splat(0), to_bias = splat(0), column = splat(0);
+            for (int r = 0; r < rows; ++r) {
+                const int64_t at = (t * n + begin + r) * LANES;
+                const Vector y = passed(at), x = load(normal + at);
+                to_weight = fused(y, x, to_weight);
+                to_bias += y;
+                const Vector rest = fused(y, w, -splat(mean[r])) - x * splat(along[r]);
+                const Vector du = chosen(inside(t), rest * splat(inverse[begin + r]));
+                store(out + at, du);
+                column += du;
+            }
+            float* sum = norms + t * LANES;
+            store(sum, load(sum) + to_weight);
+            store(sum + stride, load(sum + stride) + to_bias);
+            store(sum + 2 * stride, load(sum + 2 * stride) + column);
+        }
+    }
+}
+
+// From the gradient of a block's result (wide[0]) to that of what went in, which gets a share of dJ (wide[3]) added, and
+// the update of its weights.
+void Engine::block_backward(int b, int64_t block, const Adam& given, float share, Scratch& scratch) {
+    const Adam adam = given;
+    const int64_t directions = problem.directions, step = n * LANES, map_step = problem.hidden * LANES;
+    const int64_t maps = layout.maps + block * (directions + 1) * layout.map;
+    const int64_t biases = layout.map_bias + block * layout.map_biases;
+    float *const w = weights(b), *const m = first(b), *const v = second(b);
+    const auto update = [&](int64_t at, Vector gradient) { adam.update(w + at, m + at, v + at, gradient); };
+    if (problem.jumping)
+        normalize_backward(b, block, scratch);
+    else
+        activate_backward(b, block, scratch);
+    // Row k of a map times du becomes a product with the map transposed; maps with one matrix are added up.
+    float* turned = scratch.turned;
+    const int64_t each = problem.matrices < directions ? directions : 1;
+    for (int64_t o = 0; o <= problem.matrices; ++o) {
+        const float* from = w + maps + (o == problem.matrices ? directions : o) * layout.map;
+        const int64_t terms = o == problem.matrices ? 1 : each;
+        float* to = turned + o * layout.map;
+        for (int64_t k = 0; k < stride; ++k)
+            for (int64_t j = 0; j < problem.hidden; ++j) {
+                float total = 0;
+                if (k < problem.hidden)
+                    for (int64_t term = 0; term < terms; ++term)
+                        total += from[term * layout.map + j / LANES * map_step + k * LANES + j % LANES];
+                to[k / LANES * map_step + j * LANES + k % LANES] = total;
+            }
+    }
+    const Rows before{local[b].outputs[block].data, LANES, step};
+    float *back = scratch.wide[0], *du = scratch.wide[1], *message = scratch.wide[2];
+    const float* total_gradient = scratch.wide[3];
+    const Vector times = splat(share);
+    float* sums = scratch.partial;
+    const auto update_map = [&](const float* gradient, int64_t number, int64_t terms) {
+        by_panels(width, [&](auto count, int64_t panel) {
+            constexpr int P = decltype(count)::value;
+            outer<P>(before, n, problem.hidden, gradient + panel * step, step, sums);
+            for (int64_t term = 0; term < terms; ++term)
+                for (int64_t at = 0; at < P * map_step; at += LANES)
+                    update(maps + (number + term) * layout.map + panel * map_step + at, load(sums + at));
+        });
+    };
+    by_panels(width, [&](auto count, int64_t panel) {
+        constexpr int P = decltype(count)::value;
+        const float* map = turned + problem.matrices * layout.map + panel * map_step;
+        dense_product<P>(Rows{du, LANES, step}, n, problem.hidden, map, map_step, [&](int64_t i, const Vector* total) {
+            for (int p = 0; p < P; ++p) {
+                const int64_t at = (panel + p) * step + i * LANES;
+                store(back + at, fused(times, load(total_gradient + at), total[p]));
+            }
+        });
+    });
+    for (int64_t o = 0; o < problem.matrices; ++o) {
+        float* column = scratch.norms + 3 * stride;
+        std::memset(column, 0, stride * sizeof(float));
+        by_panels(width, [&](auto count, int64_t panel) {
+            constexpr int P = decltype(count)::value;
+            Vector part[P];
+            for (int p = 0; p < P; ++p) part[p] = splat(0);
+            const auto flush = [&] {
+                for (int p = 0; p < P; ++p) {
+                    float* sum = column + (panel + p) * LANES;
+                    store(sum, load(sum) + part[p]);
+                    part[p] = splat(0);
+                }
+            };
+            multiply<P>(problem.along_transposed[o], du + panel * step, LANES, step,
+                        [&](int64_t i, const Vector* total) {
+                            for (int p = 0; p < P; ++p) {
+                                store(message + (panel + p) * step + i * LANES, total[p]);
+                                part[p] += total[p];
+                            }
+                            if (i % BLOCK_ROWS == BLOCK_ROWS - 1) flush();
+                        });
+            flush();
+        });
+        by_panels(width, [&](auto count, int64_t panel) {
+            constexpr int P = decltype(count)::value;
+            dense_product<P>(Rows{message, LANES, step}, n, problem.hidden,
+                             turned + o * layout.map + panel * map_step, map_step,
+                             [&](int64_t i, const Vector* total) {
+                                 for (int p = 0; p < P; ++p) {
+                                     float* out = back + (panel + p) * step + i * LANES;
+                                     store(out, load(out) + total[p]);
+                                 }
+                             });
+        });
+        update_map(message, o, each);
+        for (int64_t term = 0; term < each; ++term)
+            for (int64_t k = 0; k < stride; k += LANES) update(biases + (o + term) * stride + k, load(column + k));
+    }
+    update_map(du, directions, 1);
+    for (int64_t k = 0; k < stride; k += LANES) {
+        if (problem.jumping) {
+            update(layout.norm + block * stride + k, load(scratch.norms + k));
+            update(layout.norm_bias + block * stride + k, load(scratch.norms + stride + k));
+        }
+        update(biases + directions * stride + k, load(scratch.norms + 2 * stride + k));
+    }
+}
+
+}  // namespace

@@ -1,0 +1,45 @@
+"""Kernels for NVIDIA GPUs, in Triton, which comes with torch there; each is imported only when first used.
+
+``GLOGNN_KERNELS=0`` does without: then cuSPARSE and torch's own kernels compute the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cache
+
+import torch
+from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
+
+logger = logging.getLogger(__name__)
+
+TYPES = (torch.float32, torch.float64)
+DEVICES = ("cuda",)
+"""Where kernels run; Triton's interpreter, which tests use, also takes tensors of the CPU."""
+
+
+@cache
+def _available(device: torch.device) -> bool:
+    """Whether a kernel can be compiled and run; if not, a warning says why, once."""
+    if os.environ.get("GLOGNN_KERNELS", "1") == "0":
+        return False
+    try:
+        from glognn.ops.kernels.activation import activated
+
+        activated(torch.ones(1, 1, device=device), None, None, 0, 1.0)
+    except Exception as error:  # Triton, or the C compiler that it calls, may be absent or broken in many ways
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        logger.warning("torch's kernels are used in the place of our own, which are faster, because: %s", reason)
+        return False
+    return True
+
+
+def usable(*tensors: Tensor) -> bool:
+    """Whether kernels can compute with these tensors: numbers on a GPU, and not of many models under ``vmap``."""
+    fit = all(
+        each.device.type in DEVICES and each.dtype in TYPES and not is_functorch_wrapped_tensor(each)
+        for each in tensors
+    )
+    return fit and _available(tensors[0].device)

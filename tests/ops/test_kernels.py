@@ -1,0 +1,244 @@
+"""Kernels of GPUs, and what computes the same without them, against dense formulas in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from glognn.graph.row_plan import RowPlan
+from glognn.graph.sparse import SparseMatrix
+from glognn.ops import kernels
+from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
+from glognn.ops.narrow import cross, narrow_matmul
+from glognn.ops.products import added_matmul, spmm
+from glognn.ops.scores import hits, losses
+
+CUDA = torch.cuda.is_available()
+DEVICE = "cuda" if CUDA else "cpu"
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
+WIDTHS = (1, 5, 65, 300)
+
+
+@pytest.fixture(params=[pytest.param("kernels", marks=pytest.mark.gpu), "without"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With kernels, or as on a machine that has none."""
+    if request.param == "without":
+        monkeypatch.setattr(kernels, "DEVICES", ())
+    return str(request.param)
+
+
+def _matrix(kind: str, generator: np.random.Generator) -> sp.csr_array:
+    dense = np.zeros((37, 29))
+    if kind == "hub":
+        dense[3] = generator.normal(size=29)
+    elif kind == "hub column":
+        dense[:, 4] = 1.0
+    elif kind in ("random", "long rows"):
+        dense = generator.normal(size=dense.shape) * (generator.random(dense.shape) < 0.3)
+        dense[::5] = 0
+        dense[11] = 1.0
+    return sp.csr_array(dense)
+
+
+def _close(found: Tensor, wanted: Tensor, dtype: torch.dtype, inputs: torch.dtype | None = None) -> None:
+    assert found.dtype == dtype
+    error = (found.detach().double() - wanted).norm() / wanted.norm().clamp(min=1)
+    assert float(error) < TOLERANCE[inputs or dtype]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kind", ["none", "hub", "hub column", "random", "long rows"])
+def test_products_and_their_gradients(kind: str, dtype: torch.dtype, path: str) -> None:
+    generator = np.random.default_rng(0)
+    made = _matrix(kind, generator)
+    dense_matrix = torch.from_numpy(made.toarray()).to(DEVICE)
+    for width in WIDTHS:
+        matrix = SparseMatrix.from_scipy(made, dtype).to(device=DEVICE)
+        if kind == "long rows":
+            for each in (matrix, matrix.transpose):
+                each.__dict__["plan"] = RowPlan.of(each.csr, piece=3)
+        given, added, weight = (
+            torch.from_numpy(generator.normal(size=(size, width))).to(DEVICE) for size in (29, 37, 37)
+        )
+        row = added[0].clone()
+        more = ((0.5, added), (2.0, row)) if kind in ("random", "long rows") else ()
+        for factor, base in ((1.0, None), *more):
+            leaf = given.to(dtype, copy=True).requires_grad_()
+            shift = None if base is None else base.to(dtype, copy=True).requires_grad_()
+            out = spmm(matrix, leaf) if shift is None else added_matmul(matrix, leaf, factor, shift)
+            _close(out, factor * dense_matrix @ given + (0 if base is None else base), dtype)
+            (out * weight.to(dtype)).sum().backward()
+            assert leaf.grad is not None
+            _close(leaf.grad, factor * dense_matrix.T @ weight, dtype)
+            if shift is not None and base is not None:
+                assert shift.grad is not None
+                _close(shift.grad, weight if base.dim() == 2 else weight.sum(0), dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_narrow_products_and_their_gradients(dtype: torch.dtype, path: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    for rows, width in ((0, 3), (1, 1), (77, 2), (1000, 5), (333, 16), (50, 17)):
+        left, right = (torch.randn(rows, width, generator=generator, dtype=torch.float64).to(DEVICE) for _ in range(2))
+        small, weight = (
+            torch.randn(width, width, generator=generator, dtype=torch.float64).to(DEVICE) for _ in range(2)
+        )
+        first, second, factor = (each.to(dtype, copy=True).requires_grad_() for each in (left, right, small))
+        crossed, mixed = cross(first, second), narrow_matmul(first, factor)
+        _close(crossed, left.T @ right, torch.float64, dtype)
+        _close(mixed, left @ small, dtype)
+        ((crossed * weight).sum() + (mixed * right.to(dtype)).sum()).backward()
+        assert first.grad is not None
+        assert second.grad is not None
+        assert factor.grad is not None
+        _close(first.grad, right @ weight.T + right @ small.T, dtype)
+        _close(second.grad, left @ weight, dtype)
+        _close(factor.grad, left.T @ right, dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("biased", [True, False])
+def test_activations_and_their_gradients(biased: bool, dtype: torch.dtype, path: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    for rows, width in ((1, 1), (50, 3), (300, 65), (77, 256), (3, 1100)):
+        given, weight = (
+            torch.randn(rows, width, generator=generator, dtype=torch.float64).to(DEVICE) for _ in range(2)
+        )
+        shift = torch.randn(width, generator=generator, dtype=torch.float64).to(DEVICE) * float(biased)
+        for p, training in ((0.0, True), (0.5, False), (0.3, True)):
+            value, bias = given.to(dtype, copy=True).requires_grad_(), shift.to(dtype, copy=True).requires_grad_()
+            out = relu_dropout(value, p, training, bias if biased else None)
+            positive = torch.relu(given + shift)
+            scale = 1 / (1 - p) if training else 1.0
+            kept = (out != 0) | (positive == 0)
+            if not training or p == 0:
+                assert bool(kept.all())
+            torch.testing.assert_close(out.double()[kept], scale * positive[kept], rtol=1e-4, atol=1e-5)
+            (out * weight.to(dtype)).sum().backward()
+            assert value.grad is not None
+            wanted = torch.where(out != 0, scale * weight, 0.0)
+            torch.testing.assert_close(value.grad.double(), wanted, rtol=1e-4, atol=1e-12)
+            if biased:
+                assert bias.grad is not None
+                torch.testing.assert_close(bias.grad.double(), wanted.sum(0), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_map_behind_an_activation_and_its_gradients(dtype: torch.dtype, path: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    for rows, width, classes in ((1, 1, 1), (300, 65, 5), (77, 256, 2), (40, 1025, 3), (30, 8, 17)):
+        sizes = ((rows, width), (width,), (width, classes), (classes,), (rows, classes))
+        drawn = [torch.randn(*size, generator=generator, dtype=torch.float64).to(DEVICE) for size in sizes]
+        for p, biased in ((0.0, True), (0.0, False)):
+            wanted, found = (
+                [each.to(kind, copy=True).requires_grad_() for each in drawn[:4]] for kind in (torch.float64, dtype)
+            )
+            value, bias, weight, shift = wanted
+            out = torch.relu(value + bias if biased else value) @ weight + shift
+            (out * drawn[4]).sum().backward()
+            value, bias, weight, shift = found
+            scores = relu_dropout_map(value, p, True, bias if biased else None, weight, shift)
+            (scores * drawn[4].to(dtype)).sum().backward()
+            _close(scores, out.detach(), dtype)
+            for one, other in zip(found, wanted, strict=True):
+                if one.grad is not None and other.grad is not None:
+                    _close(one.grad, other.grad, dtype)
+                else:
+                    assert one.grad is other.grad
+
+
+@pytest.mark.gpu
+def test_a_map_behind_dropout_has_the_gradient_of_what_it_kept() -> None:
+    """Through a square map that leaves values as they are, they show what was dropped."""
+    value = torch.rand(500, 16, device=DEVICE, dtype=torch.float64).requires_grad_()
+    eye = torch.eye(16, device=DEVICE, dtype=torch.float64, requires_grad=True)
+    out = relu_dropout_map(value, 0.4, True, None, eye, torch.zeros(16, device=DEVICE, dtype=torch.float64))
+    kept = out.detach() != 0
+    assert float(kept.double().mean()) == pytest.approx(0.6, abs=0.03)
+    weight = torch.rand_like(out)
+    (out * weight).sum().backward()
+    assert value.grad is not None
+    assert eye.grad is not None
+    scale = out.detach()[kept] / value.detach()[kept]
+    torch.testing.assert_close(scale, torch.full_like(scale, 1 / 0.6), rtol=1e-4, atol=0)
+    torch.testing.assert_close(value.grad, torch.where(kept, weight, 0.0) * scale.mean(), rtol=1e-6, atol=1e-12)
+    torch.testing.assert_close(eye.grad, out.detach().T @ weight, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(5000,), (700, 65), (3, 500, 7)])
+def test_kernels_drop_the_share_asked_for_and_the_same_of_the_gradient(shape: tuple[int, ...]) -> None:
+    value = torch.ones(shape, device=DEVICE, requires_grad=True)
+    generator = torch.Generator(DEVICE).manual_seed(1)
+    first, second = (dropped(value, 0.3, generator) for _ in range(2))
+    for out in (first, second):
+        assert float((out == 0).double().mean()) == pytest.approx(0.3, abs=0.03)
+        assert float(out.max()) == pytest.approx(1 / 0.7, rel=1e-4)
+    assert not torch.equal(first, second)
+    first.sum().backward()
+    assert value.grad is not None
+    assert torch.equal(value.grad, first.detach())
+    again = dropped(value.detach(), 0.3, torch.Generator(DEVICE).manual_seed(1))
+    assert torch.equal(again, first)
+
+
+@pytest.mark.gpu
+def test_what_kernels_drop_is_as_good_as_independent() -> None:
+    """Neighbours in rows and columns, and values that share a draw, agree as often as chance has it."""
+    out = relu_dropout(torch.ones(4096, 256, device=DEVICE), 0.5, True) > 0
+    for rows, columns in ((1, 0), (0, 1), (4, 0), (8, 0), (16, 3)):
+        pairs = out[rows:, columns:] == out[: len(out) - rows, : out.shape[1] - columns]
+        assert float(pairs.double().mean()) == pytest.approx(0.5, abs=0.005)
+    assert float(out.double().mean(0).max()) < 0.54
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("classes", [2, 5, 40])
+def test_losses_hits_and_gradients_of_several_members(classes: int, dtype: torch.dtype, path: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(2, 400, classes, generator=generator, dtype=torch.float64)
+    nodes = torch.stack([torch.randperm(400, generator=generator)[:301] for _ in range(2)])
+    inside = torch.ones(2, 301, dtype=torch.bool)
+    inside[1, -7:], nodes[1, -7:] = False, 0
+    labels = torch.randint(classes, (2, 301), generator=generator)
+    shares = inside * torch.rand(2, 301, generator=generator, dtype=torch.float64)
+    logits, nodes, inside, labels, shares = (each.to(DEVICE) for each in (logits, nodes, inside, labels, shares))
+    reference = logits.clone().requires_grad_()
+    chosen = torch.stack([each[index] for each, index in zip(reference, nodes, strict=True)])
+    entropy = torch.nn.functional.cross_entropy(chosen.flatten(0, 1), labels.flatten(), reduction="none")
+    wanted = (entropy.view(2, -1) * shares).sum(1)
+    value = logits.to(dtype, copy=True).requires_grad_()
+    found = losses(value, nodes, labels, shares.to(dtype))
+    _close(found, wanted.detach(), dtype)
+    weights = torch.tensor([1.0, 3.0], dtype=dtype, device=DEVICE)
+    (found * weights).sum().backward()
+    (wanted * weights).sum().backward()
+    assert value.grad is not None
+    assert reference.grad is not None
+    _close(value.grad, reference.grad, dtype)
+    right = (chosen.argmax(2) == labels) & inside
+    assert hits(value.detach(), nodes, labels, inside).tolist() == right.sum(1).tolist()
+
+
+def test_long_rows_are_cut_and_every_entry_is_in_one_piece() -> None:
+    made = sp.csr_array(np.tri(40)[::-1])
+    csr = SparseMatrix.from_scipy(made).csr
+    plan = RowPlan.of(csr, piece=8)
+    assert plan.ones
+    assert sorted([*plan.whole.targets.tolist(), *plan.joined.targets.tolist()]) == list(range(40))
+    covered = [
+        number
+        for rows in (plan.whole, plan.pieces)
+        for begin, end in zip(rows.begins.tolist(), rows.ends.tolist(), strict=True)
+        for number in range(begin, end)
+    ]
+    assert sorted(covered) == list(range(csr.values().numel()))
+    assert int((plan.pieces.ends - plan.pieces.begins).max()) <= 8
+    for first, last, row in zip(*(each.tolist() for each in vars(plan.joined).values()), strict=True):
+        assert (int(plan.pieces.begins[first]), int(plan.pieces.ends[last - 1])) == (
+            int(csr.crow_indices()[row]),
+            int(csr.crow_indices()[row + 1]),
+        )
