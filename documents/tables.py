@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src")]
 
 from glognn.experiments.comparison import JUDGED, Cell, Comparison  # noqa: E402
-from glognn.report import comparison, efficiency  # noqa: E402
+from glognn.report.comparison import comparison_table  # noqa: E402
+from glognn.report.efficiency import efficiency_table  # noqa: E402
+from glognn.report.markdown import table_markdown  # noqa: E402
 
 _MARKED = re.compile(r"^( *)<!-- table: ([\w-]+) -->\n.*?^\1<!-- end of table -->$", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"(?:^[^\n]*\n\n?)?(?:^ *\|[^\n]*\n)+", re.MULTILINE)
@@ -400,7 +402,7 @@ def kept_tables() -> dict[Path, str]:
     for path in sorted((ROOT / "results").glob("*.md")):
         record = _read(f"results/{path.stem}.json")
         if path.stem.startswith("efficiency"):
-            found[path] = efficiency.to_markdown(record)
+            found[path] = table_markdown(efficiency_table(record))
         else:
             _, heading, origins = path.read_text(encoding="utf-8").partition("Settings are from:")
             found[path] = "".join([*map(_shown, map(_compared, record)), heading, origins])
@@ -417,7 +419,7 @@ def _compared(table: dict[str, Any]) -> Comparison:
 
 def _shown(table: Comparison) -> str:
     title = f"Test score in %, {JUDGED[table.judged]}; in brackets the paper's mean and the difference to it."
-    return f"{title}\n\n{comparison.to_markdown(table)}\n"
+    return f"{title}\n\n{table_markdown(comparison_table(table))}\n"
 
 
 def wrong_means() -> Iterator[str]:
