@@ -52,13 +52,14 @@ def terminal(command: list[str]) -> str:
         done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(f"$ {' '.join(command)}\n{done.stdout.rstrip()}"))
-    return console.export_svg(title="", unique_id="terminal")
+    drawn = console.export_svg(title="", unique_id="terminal")
+    return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)  # fonts that would come from elsewhere
 
 
 def main() -> int:
     if "--terminal" in sys.argv:
-        for name, command in COMMANDS.items():
-            (ROOT / f"docs/images/{name}.svg").write_text(terminal(command), encoding="utf-8")
+        for drawn, command in COMMANDS.items():
+            (ROOT / f"docs/images/{drawn}.svg").write_text(terminal(command), encoding="utf-8")
         return 0
     site, out = (Path(name).resolve() for name in sys.argv[1:3])
     pages = [path for path in sorted(site.rglob("*.html")) if "files" not in path.relative_to(site).parts]
