@@ -30,12 +30,13 @@ def sure(right: list[bool], y: list[int]) -> Floats:
     return np.where(np.arange(2) == np.array(classes)[:, np.newaxis], 0.9, 0.1)
 
 
-def judged(name: str, knows: dict[str, list[bool]]) -> JudgedGraph:
-    """Each member knows some of four nodes, of which there are two of each class."""
+def judged(name: str, knows: dict[str, list[bool]], seconds: tuple[float, ...] = ()) -> JudgedGraph:
+    """Each member knows some of four nodes, of which there are two of each class; by default all take equally long."""
     y = [0, 0, 1, 1]
     said = np.stack([sure(right, y) for right in knows.values()])
     members = [Member(each, "mlp") for each in knows]
-    return JudgedGraph(name, Scoring("accuracy"), members, [Said(said, np.array(y), said, np.array(y))])
+    splits = [Said(said, np.array(y), said, np.array(y))]
+    return JudgedGraph(name, Scoring("accuracy"), members, seconds or (1.0,) * len(members), splits)
 
 
 def test_the_first_is_best_on_average_and_the_next_adds_most() -> None:
@@ -52,9 +53,15 @@ def test_the_first_is_best_on_average_and_the_next_adds_most() -> None:
     assert alone.worth(["one"]) == 0.5  # which could not be trained there: as much as the worst that could
 
 
+def test_the_first_is_the_best_of_the_quick_ones() -> None:
+    good, better = [True, True, True, False], [True] * 4
+    graph = judged("graph", {"one": [False] * 4, "two": good, "three": better}, (1.0, 2.0, 60.0))
+    assert [step.member.name for step in build_portfolio([graph])][:2] == ["two", "three"]
+
+
 def test_members_of_one_name_are_one_member() -> None:
     graph = judged("graph", {"one": [True] * 4})
-    other = JudgedGraph("other", graph.scoring, [Member("one", "gcn")], graph.splits)
+    other = JudgedGraph("other", graph.scoring, [Member("one", "gcn")], [1.0], graph.splits)
     with pytest.raises(InputError, match="'one' of other has other settings on another graph"):
         build_portfolio([graph, other])
     with pytest.raises(InputError, match="at least one finished auto folder"):

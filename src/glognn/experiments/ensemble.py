@@ -29,7 +29,7 @@ log loss; and who then weighs less than this is left out, for every model costs 
 _SMALLEST = 1e-12
 
 
-def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scoring) -> Floats:
+def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scoring, *, sampled: bool = True) -> Floats:
     """Weights of models, at least 0 and with the sum 1, that make their mean good.
 
     Judged by the metric; among equal scores the smaller log loss decides, then the earlier model. For accuracy it is
@@ -40,22 +40,23 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
         probabilities: Of each class by each model, models x n x classes, on nodes that did not train them.
         y: The classes of these nodes.
         scoring: The metric, and the class that it is of.
+        sampled: Few nodes are sampled; else they are taken as they are, which is quicker.
     """
     models = np.asarray(probabilities, dtype=np.float64)
     if models.ndim != 3 or not models.size or models.shape[1] != len(y):
         raise InputError(f"An ensemble needs models x {len(y)} nodes x classes. Got the shape {models.shape} instead.")
-    if len(y) > FEW or len(models) == 1:
+    if not sampled or len(y) > FEW or len(models) == 1:
         return _select(models, y, scoring)
     generator = np.random.default_rng(0)
     classes = [np.flatnonzero(y == each) for each in np.unique(y)]
     samples = SAMPLES if scoring.metric == "accuracy" else SAMPLES_OF_OTHERS
-    sampled = np.zeros(len(models))
+    found = np.zeros(len(models))
     for _ in range(samples):
         draw = np.concatenate([generator.choice(nodes, len(nodes)) for nodes in classes])
-        sampled += _select(models[:, draw], y[draw], scoring) / samples
+        found += _select(models[:, draw], y[draw], scoring) / samples
     losses = log_losses(models, y)
     doubted = np.exp(-SHARPNESS * (losses - losses.min()))
-    weights: Floats = (len(y) * sampled + DOUBT * doubted / doubted.sum()) / (len(y) + DOUBT)
+    weights: Floats = (len(y) * found + DOUBT * doubted / doubted.sum()) / (len(y) + DOUBT)
     weights[weights < min(LEAST, weights.max())] = 0.0
     weights /= weights.sum()
     return weights
