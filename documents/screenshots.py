@@ -53,7 +53,8 @@ def terminal(command: list[str]) -> str:
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(f"$ {' '.join(command)}\n{done.stdout.rstrip()}"))
     drawn = console.export_svg(title="", unique_id="terminal")
-    return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)  # fonts that would come from elsewhere
+    elsewhere = r"@font-face \{.*?\}\s*|<!-- .*? -->"
+    return re.sub(elsewhere, "", drawn, flags=re.DOTALL)
 
 
 def main() -> int:
