@@ -58,6 +58,17 @@ def after_new_nodes(said: str) -> None:
     assert new["margin"].mean() > 0.5
 
 
+def after_tutorial(said: str) -> None:
+    wrong = re.search(r"filed wrongly: (.*)", said)[1].split()
+    found, truth = (pd.read_csv(name).set_index("account") for name in ("predictions.csv", "truth.csv"))
+    assert (found["prediction"] == truth["status"])[400:].mean() > 0.9
+    assert found.loc["ACC-0400", "prediction"] == "fraud"
+    collectors = [name for name in re.findall(r"edge with ACC-(\d{4}) +[\d.]+ +\+", said)[:4] if int(name) < 20]
+    assert len(collectors) >= 3
+    assert len(set(pd.read_csv("suspects.csv")["node"][:5]) & set(wrong)) >= 2
+    assert all(Path(name).stat().st_size > 50_000 for name in ("fraud.html", "fraud-report.html"))
+
+
 def after_experiments(said: str) -> None:
     assert Path("runs/first/glognn++/DONE").exists()
     assert "seed = 1" in Path("runs/second/split-0/config.toml").read_text(encoding="utf-8")
@@ -83,6 +94,7 @@ AFTER: dict[str, Callable[[str], None]] = {
     "README.md": after_readme,
     "get-started.md": after_get_started,
     "tables.md": after_tables,
+    "tutorial.md": after_tutorial,
     "new-nodes.md": after_new_nodes,
     "experiments.md": after_experiments,
     "modules.md": after_modules,

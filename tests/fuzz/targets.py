@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from glognn import GloGNNClassifier
+from glognn.bench.config import BenchConfig
+from glognn.bench.records import empty_row, make_record, write_record
 from glognn.cli.main import app
 from glognn.data.npz import write_npz
 from glognn.data.table_changes import read_changes
@@ -23,6 +27,7 @@ from glognn.data.tables import read_table, write_table
 from glognn.errors import GloGNNError
 from glognn.experiments.auto import auto
 from glognn.experiments.batches import Batch, make_batches
+from glognn.experiments.comparison import compare
 from glognn.experiments.config import resolve
 from glognn.experiments.folder import find_runs, load_model
 from glognn.experiments.integrity import MANIFEST
@@ -37,7 +42,10 @@ from glognn.experiments.saved import open_saved
 from glognn.experiments.train import train_models
 from glognn.experiments.tune import tune
 from glognn.graph.graph import Graph
+from glognn.report.html import document_html
 from glognn.report.listing import find_groups
+from glognn.report.overview import folder_document
+from glognn.storage import write_json
 from tests.conftest import make_data
 from tests.fuzz import damage
 from tests.fuzz.damage import Damage, damaged
@@ -134,6 +142,10 @@ def _resume_auto(path: Path) -> None:
     auto(resume=next(place for place in path.parents if (place / "auto.toml").exists()))
 
 
+def _page(path: Path) -> None:
+    document_html(folder_document(path if path.stem == "bench" else path.parent, path.parent))
+
+
 def _study(path: Path) -> None:
     tune("pairs", "mlp", best=True, out=path.parent, **STUDY)
 
@@ -178,6 +190,8 @@ TARGETS: dict[str, Target] = {
     "classifier of an ensemble": Target("several/estimator.json", damage.json_text, _classifier),
     "study": Target("study/study.json", damage.json_text, _study, writes=True),
     "journal": Target("study/study.journal", damage.journal, _study, writes=True),
+    "table": Target("table1/table.json", damage.json_text, _page),
+    "bench": Target("bench.json", damage.json_text, _page),
 }
 
 
@@ -225,6 +239,12 @@ def _make_files(folder: Path) -> None:
     (folder / "portfolio.toml").write_text("".join(members))
     auto(graph, splits="0", portfolio=folder / "portfolio.toml", out=folder / "auto", **QUICK)
     tune("pairs", "mlp", out=folder / "study", **STUDY)
+    scores = {("cora", "mlp"): {(0, split): {"scores": {"best": {"test": 0.5 + split / 9}}} for split in (0, 1)}}
+    found = compare(scores, ["cora"], ["mlp"], judged="best", wanted={("cora", "mlp"): 2})
+    write_json(folder / "table1" / "table.json", [found.record()])
+    record = make_record(BenchConfig(), torch.device("cpu"))
+    record["rows"] = [empty_row("cora", "gcn") | {"epoch_ms": {"median": 1.5, "lower": 1.0, "upper": 2.0}}]
+    write_record(folder / "bench.json", record)
     classifier = GloGNNClassifier(hidden_channels=4, epochs=2).fit(data)
     classifier.save(folder / "classifier")
     GloGNNClassifier.load(folder / "auto").save(folder / "several")

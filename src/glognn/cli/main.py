@@ -85,6 +85,7 @@ Your own graph, as a table of nodes and a table of edges:
   glognn train --nodes nodes.csv --edges edges.csv --label COLUMN --out runs/mine
   glognn predict runs/mine --out predictions.csv
   glognn evaluate runs/mine
+  glognn explore runs/mine        a page to look around in: what was predicted, and why
 
 A published graph, and several models on it:
   glognn train --dataset texas --model glognn++ --model gcn --model mlp

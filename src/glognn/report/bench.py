@@ -138,7 +138,7 @@ def profile_tables(record: Record) -> list[Table]:
             ],
             [
                 row(
-                    found["operation"],
+                    str(found["operation"]),
                     numeral(found["ms"], ".3f"),
                     Cell(f"{100 * found['share']:.1f} %", found["share"]),
                     numeral(found["calls"], ".1f"),

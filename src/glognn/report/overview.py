@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,19 @@ _COMPARISONS: Form = [
         "reference": str,
         "ranks": dict,
         "ranked_datasets": [str],
-        "cells": [{"dataset": str, "model": str, "status": str, "runs": int, "wanted": int, "mean": _MAYBE}],
+        "cells": [{"dataset": str, "model": str, "status": str, "runs": int, "wanted": int}],
     }
 ]
+_BENCH: Form = {
+    "config": dict,
+    "rows": [{"dataset": str, "method": str, "problem": (str, type(None))}],
+    "versions": dict,
+    "machine": dict,
+}
+_NUMBERS = ("mean", "std", "low", "high", "paper_mean", "paper_std", "difference", "p_value")
+_TIMED = ("dataset", "method")
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What numbers raise that are none, deep inside of a record."""
 
 Found = Iterator[Block]
 
@@ -298,10 +309,7 @@ def _reproduction(folder: Path, _: Path) -> Found:
     path = folder / COMPARED
     content = read_record(path, _COMPARISONS)
     for record in content:
-        try:
-            found = _comparison(record)
-        except (TypeError, KeyError) as error:
-            raise InputError(f"'{path}' is damaged: {error}.") from None
+        found = _comparison(path, record)
         yield Heading(f"Test score in %, {JUDGED[found.judged]}")
         yield comparison_table(found)
         yield Heading("With intervals and significance", 2)
@@ -316,13 +324,30 @@ def _reproduction(folder: Path, _: Path) -> Found:
     yield Text("Settings, seed, split, scores and versions of every run lie in records.jsonl beside the table.")
 
 
-def _comparison(record: Mapping[str, Any]) -> Comparison:
-    cells = {(each["dataset"], each["model"]): Cell(**each) for each in record["cells"]}
+def _comparison(path: Path, record: Mapping[str, Any]) -> Comparison:
+    known = {"settings": str, **dict.fromkeys(_NUMBERS, _MAYBE)}
+    wrong = misfit(record["ranks"], dict.fromkeys(record["ranks"], NUMBER), "ranks")
+    for each in record["cells"]:
+        wrong = wrong or misfit(each, {name: form for name, form in known.items() if name in each}, "cells")
+    cells = {(each["dataset"], each["model"]): each for each in record["cells"]}
     datasets, models = (list(dict.fromkeys(key[at] for key in cells)) for at in (0, 1))
-    if missing := [(one, other) for one in datasets for other in models if (one, other) not in cells]:
-        raise KeyError(f"no cell of {missing[0]}")
+    if not wrong and len(cells) < len(datasets) * len(models):
+        wrong = "cells must have every model on every dataset"
+    if record["reference"] not in models and any(each.get("p_value") is not None for each in record["cells"]):
+        wrong = wrong or f"cells were compared with {record['reference']!r:.60}, which is none of the models"
+    names = {field.name for field in fields(Cell)}
+    if unknown := sorted({name for each in record["cells"] for name in each} - names):
+        wrong = wrong or f"cells have no {unknown[0]!r:.60}"
+    if wrong:
+        raise InputError(f"'{path}' is damaged: {wrong}.")
     return Comparison(
-        record["judged"], datasets, models, record["reference"], cells, record["ranks"], record["ranked_datasets"]
+        record["judged"],
+        datasets,
+        models,
+        record["reference"],
+        {key: Cell(**each) for key, each in cells.items()},
+        record["ranks"],
+        record["ranked_datasets"],
     )
 
 
@@ -349,17 +374,17 @@ def _cell_table(found: Comparison) -> Table:
 def _bench(path: Path, _: Path) -> Found:
     record = read_record(path, {})
     check_version(path, record, SCHEMA_VERSION)
-    if wrong := misfit(record, {"config": dict, "rows": [dict], "versions": dict, "machine": dict}):
+    if wrong := misfit(record, _BENCH):
         raise InputError(f"'{path}' is damaged: {wrong}.")
     try:
         blocks: list[Block] = [full_table(record), *(Text(line) for line in notes(record)), *profile_tables(record)]
-    except (KeyError, TypeError) as error:
-        raise InputError(f"'{path}' is damaged: {type(error).__name__} {error}.") from None
+    except _DAMAGE as error:
+        reason = " ".join(f"{type(error).__name__} {error}".split())
+        raise InputError(f"'{path}' is damaged: {reason:.200}.") from None
     yield Heading("Time and memory")
     yield from blocks
     yield Heading("Made again")
-    datasets = ",".join(dict.fromkeys(each["dataset"] for each in record["rows"]))
-    methods = ",".join(dict.fromkeys(each["method"] for each in record["rows"]))
+    datasets, methods = (",".join(dict.fromkeys(str(each[name]) for each in record["rows"])) for name in _TIMED)
     yield Text(_again("bench", datasets, "--models", methods), code=True)
     yield from _environment(record)
 

@@ -1,6 +1,6 @@
 "use strict";
-/* Nodes and edges on a WebGL canvas, through twgl.js. While the picture moves as many edges are drawn as there is time
-   for; when it rests the others are added, part by part, and the nodes again above them. Edges come in an order in which
+/* Nodes and edges on a WebGL canvas, through twgl.js. While the picture moves as many are drawn as there is time for; when
+   it rests the other edges are added, part by part, and the nodes again above them. Both are kept in an order in which
    every beginning is a sample. */
 const SHAPES = 4, FAINTEST = 0.014, CROWD = 1.2;
 const POINTS = {
@@ -41,6 +41,17 @@ const LINES = {
     void main() { shown = colour; }`,
 };
 
+/* Numbers from 0 on in an order that is mixed, the same every time. */
+function mixed(count) {
+  const found = Uint32Array.from({ length: count }, (_, k) => k);
+  for (let k = count - 1, seed = 1; k > 0; k--) {
+    seed = Math.imul(seed, 1664525) + 1013904223 >>> 0;
+    const other = seed % (k + 1), kept = found[k];
+    found[k] = found[other]; found[other] = kept;
+  }
+  return found;
+}
+
 class Drawing {
   constructor(canvas, x, y, ends) {
     this.canvas = canvas; this.x = x; this.y = y; this.ends = ends;
@@ -50,15 +61,16 @@ class Drawing {
     this.gl = canvas.getContext("webgl2", { antialias: false, alpha: false, depth: false, preserveDrawingBuffer: true, powerPreference: "high-performance" });
     this.able = Boolean(this.gl);
     if (!this.able) return;
+    this.order = mixed(this.count);
+    this.pointBudget = this.count;
     const place = new Uint16Array(2 * this.count);
-    for (let i = 0; i < this.count; i++) { place[2 * i] = x[i]; place[2 * i + 1] = y[i]; }
-    this.colours = new Uint8Array(4 * this.count).fill(255);
-    this.looks = new Uint8Array(this.count);
+    this.order.forEach((i, k) => { place[2 * k] = x[i]; place[2 * k + 1] = y[i]; });
+    const colours = new Uint8Array(4 * this.count).fill(255), looks = new Uint8Array(this.count);
     const at = { numComponents: 2, data: place, normalize: true };
     this.pointProgram = twgl.createProgramInfo(this.gl, [POINTS.vertex, POINTS.fragment]);
     this.points = twgl.createBufferInfoFromArrays(this.gl, {
-      place: at, colour: { numComponents: 4, data: this.colours, normalize: true },
-      look: { numComponents: 1, data: this.looks, normalize: false },
+      place: at, colour: { numComponents: 4, data: colours, normalize: true },
+      look: { numComponents: 1, data: looks, normalize: false },
     });
     this.lineProgram = twgl.createProgramInfo(this.gl, [LINES.vertex, LINES.fragment]);
     this.lineBuffers = twgl.createBufferInfoFromArrays(this.gl, { place: { numComponents: 2, data: this._ends(null), normalize: true } });
@@ -67,9 +79,10 @@ class Drawing {
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
   }
   setColours(colours, looks) {
-    this.colours = colours;
-    twgl.setAttribInfoBufferFromArray(this.gl, this.points.attribs.colour, colours);
-    twgl.setAttribInfoBufferFromArray(this.gl, this.points.attribs.look, looks);
+    const bytes = new Uint32Array(colours.buffer), mixedColours = new Uint32Array(this.count), mixedLooks = new Uint8Array(this.count);
+    this.order.forEach((i, k) => { mixedColours[k] = bytes[i]; mixedLooks[k] = looks[i]; });
+    twgl.setAttribInfoBufferFromArray(this.gl, this.points.attribs.colour, new Uint8Array(mixedColours.buffer));
+    twgl.setAttribInfoBufferFromArray(this.gl, this.points.attribs.look, mixedLooks);
     this.draw();
   }
   /* Edges with a hidden end are left out. */
@@ -124,21 +137,23 @@ class Drawing {
     if (this.moving) {
       if (this.moved) {
         const took = Math.max(1, now - this.last);
-        this.budget = Math.max(1000, Math.min(this.shownEdges, this.budget * Math.max(0.3, Math.min(1.2, 30 / took))));
+        const change = Math.max(0.3, Math.min(1.2, 30 / took));
+        this.budget = Math.max(1000, Math.min(this.shownEdges, this.budget * change));
+        this.pointBudget = Math.max(Math.min(this.count, 5000), Math.min(this.count, Math.round(this.pointBudget * change)));
       }
       this.moved = true;
       this.moving = false; this.rest = 0;
       this._resize();
       this._clear();
       this._lines(0, this.budget);
-      this._points();
+      this._points(this.pointBudget);
     } else {
       this.moved = false;
-      if (this.rest++ >= 6) { this._lines(this.drawnEdges, 4 * this.budget); this._points(); }
+      if (this.rest++ >= 6) { this._lines(this.drawnEdges, 4 * this.budget); this._points(this.count); }
     }
     this.last = now; this.frames++;
     if (this.ondraw) this.ondraw();
-    if (this.drawnEdges < this.wantedEdges) { this.asked = true; requestAnimationFrame((next) => this._frame(next)); }
+    if (this.drawnEdges < this.wantedEdges || this.drawnPoints < this.count) { this.asked = true; requestAnimationFrame((next) => this._frame(next)); }
   }
   _resize() {
     const canvas = this.canvas, width = Math.round(canvas.clientWidth * this.ratio), height = Math.round(canvas.clientHeight * this.ratio);
@@ -180,14 +195,15 @@ class Drawing {
     }
     return 0.5 * this.view.scale / this.length * Math.pow(Math.max(1, this.closeness), 0.8);
   }
-  _points() {
+  _points(count) {
     const gl = this.gl;
     gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.useProgram(this.pointProgram.program);
     twgl.setBuffersAndAttributes(gl, this.pointProgram, this.points);
     const rim = Shell.dark ? [0.36, 0.4, 0.46] : [1, 1, 1];
     twgl.setUniforms(this.pointProgram, { ...this._uniforms(), size: this.pointSize * this.ratio, rim });
-    gl.drawArrays(gl.POINTS, 0, this.count);
+    gl.drawArrays(gl.POINTS, 0, count);
+    this.drawnPoints = count;
   }
   /* The nodes by square of a grid, so that the nearest is found among few. */
   _grid() {

@@ -185,8 +185,9 @@
   /* ---- the heat map */
   function drawMatrix() {
     const found = record.matrix;
-    if (!found || classes.length > 24) return;
+    if (!found) return;
     get("matrix-section").hidden = false;
+    if (classes.length > 60) { get("matrix-about").textContent = `Of ${count(classes.length)} classes there is no picture: glognn explain lists them.`; return; }
     get("matrix-about").textContent = `Mean coefficient of Z* (${found.model}): nodes of the row's class are spoken for (green) or against (purple) by nodes of the column's.`;
     const most = Math.max(...found.coefficients.flat().map(Math.abs)) || 1;
     const table = make("table", null, get("matrix"), "heat");
