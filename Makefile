@@ -16,7 +16,7 @@ LOWEST_TESTS := tests/nn tests/data/test_npz.py tests/data/test_tables.py tests/
 	tests/experiments/test_train_tables.py tests/experiments/test_search.py tests/cli/test_tables.py tests/report
 SANITIZED := $(abspath $(VENV))/sanitized
 
-.PHONY: help run test lint types tests docs docs-tables docs-notebooks wheel native lock check-install check-lowest check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
+.PHONY: help run test lint types tests docs docs-tables docs-notebooks docs-screenshots check-pages wheel native lock check-install check-lowest check-sanitizers check-kills check-writes fuzz check-scaling check-published check-table1 check-twins clean
 
 help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
@@ -24,6 +24,8 @@ help:
 	@echo "make docs             build the site in build/site, warnings as errors, and check its links and its tables"
 	@echo "make docs-tables      write the tables of numbers in documents anew from the committed records"
 	@echo "make docs-notebooks   run the notebooks of docs/notebooks, and keep what they show (2 minutes)"
+	@echo "make docs-screenshots draw what commands print, for the documents"
+	@echo "make check-pages      open every page of the site in Chromium, and take pictures in build/screenshots (5 minutes)"
 	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
 	@echo "make check-install    install the source archive without a compiler, then the wheel with the core, and train each"
 	@echo "make check-lowest     install the lowest versions that pyproject.toml allows, and test the main paths on them"
@@ -85,6 +87,12 @@ docs: $(VENV)/.dev
 	$(BIN)/python -m documents.tables --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	$(BIN)/python -m documents.check build/site
+
+check-pages: docs
+	$(BIN)/python -m documents.screenshots build/site build/screenshots
+
+docs-screenshots: $(VENV)/.dev $(VENV)/.native
+	$(BIN)/python -m documents.screenshots --terminal
 
 docs-notebooks: $(VENV)/.dev $(VENV)/.native
 	$(BIN)/python -m documents.notebooks

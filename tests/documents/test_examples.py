@@ -22,8 +22,8 @@ from tests.documents.examples import DOCUMENTS, blocks, commands, typed_lines
 if not (ROOT / "README.md").is_file():
     pytest.skip("the documents are not beside the tests", allow_module_level=True)
 
-ELSEWHERE = {"imbalanced.md"}
-"""Run by a test of its own, beside a service."""
+ELSEWHERE = {"imbalanced.md", "tutorial.md"}
+"""Run by tests of their own, beside a service and with pages that are looked into."""
 QUICKER = {
     "get-started.md": {"--time-limit 60": "--time-limit 60 --quality fast --epochs 8 --folds 2"},
     "auto.md": {"--time-limit 120": "--time-limit 120 --quality fast --epochs 5"},
