@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from glognn.cli.main import app
 from glognn.data.npz import write_npz
 from glognn.errors import InputError
+from glognn.experiments import ensemble
 from glognn.experiments.auto import auto
 from glognn.experiments.layout import MEMBERS, PROBABILITIES
 from glognn.experiments.portfolio import Member, read_portfolio
@@ -74,9 +75,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     models = {"one": "mlp", "two": "gcn"}
     tables = (f'[[member]]\nname = "{name}"\nmodel = "{model}"\n' for name, model in models.items())
     (place / "small.toml").write_text("".join(tables))
-    for seed, name in enumerate(("red", "blue")):
-        write_npz(make_data(seed=seed), place / f"{name}.npz")
-        auto(str(place / f"{name}.npz"), portfolio=place / "small.toml", out=place / name, **QUICK)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ensemble, "FEW", 0)
+        for seed, name in enumerate(("red", "blue")):
+            write_npz(make_data(seed=seed), place / f"{name}.npz")
+            auto(str(place / f"{name}.npz"), portfolio=place / "small.toml", out=place / name, **QUICK)
     return [place / "red", place / "blue"]
 
 

@@ -162,7 +162,7 @@ def test_glognn2_equals_autograd_step_by_step(
 ) -> None:
     prepared = make_graph(**graph)
     config = TrainingConfig.from_mapping(TRAINING.as_dict() | training)
-    assert_equals_autograd(prepared, make_glognn2(prepared, dropout=dropout, **model), config)
+    assert_equals_autograd(prepared, make_glognn2(prepared, dropout=dropout, **model), config, steps=8)
 
 
 @needs_library
@@ -186,12 +186,12 @@ def test_scale_free_betas_and_tau_serve_every_coefficient(coefficient: str) -> N
     assert_equals_autograd(graph, model, TRAINING)
 
 
-def assert_equals_autograd(graph: Graph, first: GloGNN, config: TrainingConfig) -> None:
+def assert_equals_autograd(graph: Graph, first: GloGNN, config: TrainingConfig, steps: int = STEPS) -> None:
     exact = Reference(graph, first, config, 1, torch.float64)
     rounded = Reference(graph, first, config, 1, torch.float32)
     native = NativeEngine(Members(graph, [first], [config], [1]))
     assert difference(native.logits()[0], exact.logits()) < 1e-5
-    for number in range(STEPS):
+    for number in range(steps):
         kept = native.mask(0) if first.config.dropout else None
         loss = float(native.step()[0])
         expected = exact.step(kept)
@@ -326,6 +326,22 @@ def test_a_member_does_not_depend_on_the_others(classes: int, kind: str) -> None
         assert torch.equal(advanced(alone, 8)[:, 0], losses[:, index])
         assert_same(alone, 0, together, index)
         assert_same(alone, 0, threaded, index)
+
+
+@needs_library
+@pytest.mark.parametrize("count", [1, 2])
+def test_threads_share_the_inputs_of_a_member_of_a_large_graph(count: int) -> None:
+    """Hidden values of more than a mebibyte: threads take some columns each, and the bits stay."""
+    graph = Graph.from_data(make_data(num_nodes=1100, num_classes=4, num_edges=3000))
+    models = [make_glognn2(graph, seed, hidden_channels=250, dropout=0.3) for seed in range(count)]
+    given = Members(graph, models, [TRAINING] * count, [0] * count)
+    alone = NativeEngine(given, threads=1)
+    losses = advanced(alone, 3)
+    for threads in (2, 3):
+        shared = NativeEngine(given, threads=threads)
+        assert torch.equal(advanced(shared, 3), losses)
+        for index in range(count):
+            assert_same(shared, index, alone, index)
 
 
 @needs_library

@@ -240,29 +240,41 @@ void Engine::update_inputs(int b, int64_t head, int64_t panel, const Adam& given
     }
 }
 
-// Some panels at a time: new weights are read again for the next hidden values while they are in the cache. Where learnt
-// factors stand before them, these come first.
-void Engine::update_inputs(int b, const Adam& adam, Scratch& scratch) {
-    double dots[MAX_INPUTS] = {};
+// The biases of inputs by the sums that the backward pass left; dots as in update_inputs.
+void Engine::update_biases(int b, const Adam& adam, Scratch& scratch, double* dots) {
     float *w = weights(b), *m = first(b), *v = second(b);
-    bool gates = false;
     for (int64_t k = 0; k < problem.inputs; ++k) {
         const float* column = scratch.columns + layout.head_of[k] * stride;
         const Vector times = splat(inputs[k].branch ? 1.0f : factor(b, k));
         const bool dotted = inputs[k].gated && !inputs[k].branch;
-        gates = gates || dotted;
         for (int64_t t = 0; t < stride; t += LANES) {
             const int64_t at = layout.input_bias[k] + t;
             if (dotted) dots[k] += lane_sum(load(column + t) * load(w + at));
             adam.update(w + at, m + at, v + at, load(column + t) * times);
         }
     }
-    for (int64_t head = 0; head < layout.heads; ++head)
-        by_panels(width, [&](auto count, int64_t panel) {
-            update_inputs<decltype(count)::value>(b, head, panel, adam, scratch, dots);
-            if (!gates) encode<decltype(count)::value>(b, head, panel);
-        });
-    if (!gates) return;
+}
+
+// Some panels at a time: new weights are read again for the next hidden values while they are in the cache.
+void Engine::update_panels(int b, int64_t head, int64_t panel, int64_t count, const Adam& adam, Scratch& scratch) {
+    by_panels(count, [&](auto some, int64_t begin) {
+        update_inputs<decltype(some)::value>(b, head, panel + begin, adam, scratch, nullptr);
+        encode<decltype(some)::value>(b, head, panel + begin);
+    });
+}
+
+// All inputs of a member. Where learnt factors stand before them, these come before the next hidden values.
+void Engine::update_inputs(int b, const Adam& adam, Scratch& scratch, double* dots) {
+    for (int64_t head = 0; head < layout.heads; ++head) {
+        if (!gated_inputs())
+            update_panels(b, head, 0, width, adam, scratch);
+        else
+            by_panels(width, [&](auto count, int64_t panel) {
+                update_inputs<decltype(count)::value>(b, head, panel, adam, scratch, dots);
+            });
+    }
+    if (!gated_inputs()) return;
+    float *w = weights(b), *m = first(b), *v = second(b);
     for (int64_t k = 0; k < problem.inputs; ++k) {
         if (!inputs[k].gated || inputs[k].branch) continue;
         const int64_t at = layout.gate[k];

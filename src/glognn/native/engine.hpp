@@ -26,6 +26,7 @@ namespace {
 
 constexpr int BLOCK_ROWS = 256;             // rows summed in float32 before the sum moves to float64
 constexpr int64_t CACHE_BYTES = 384 << 10;  // of the dense factor that one block of a sparse product reads
+constexpr int64_t APART_BYTES = 1 << 20;    // of hidden values, from which on threads share the inputs of a member
 constexpr int GROUP_VECTORS = 2;            // in a row of a group, evaluation included: the buffers stay in the cache
 
 struct Slot {
@@ -69,7 +70,7 @@ struct Group {
     Group(Engine& engine, int first, int count);
     void encode();
     void forward(Scratch&);
-    void step(Scratch&, double* losses);
+    void step(Scratch&, double* losses, bool apart);
 
   private:
     template <int N> void layers_forward(Scratch&);
@@ -127,7 +128,12 @@ struct Engine {
     template <int N> void hidden_head(int b, float* embedding, int64_t row, int training, int evaluation);
     template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
     template <int P> void update_inputs(int b, int64_t head, int64_t panel, const Adam&, Scratch&, double* dots);
-    void update_inputs(int b, const Adam&, Scratch&);
+    void update_inputs(int b, const Adam&, Scratch&, double* dots);
+    void update_panels(int b, int64_t head, int64_t panel, int64_t count, const Adam&, Scratch&);
+    void update_biases(int b, const Adam&, Scratch&, double* dots);
+    bool gated_inputs() const {  // before the nonlinearity
+        return std::any_of(inputs.begin(), inputs.end(), [](const Input& each) { return each.gated && !each.branch; });
+    }
 
     bool several() const { return problem.jumping || problem.blocks; }  // whether the head sees more than hidden values
     // jumping.hpp

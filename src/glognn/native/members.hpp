@@ -85,7 +85,8 @@ void Group::forward(Scratch& scratch) {
     }
 }
 
-void Group::step(Scratch& scratch, double* losses) {
+// A step of all but, where they are taken apart, of the weights of inputs.
+void Group::step(Scratch& scratch, double* losses, bool apart) {
     const int per = engine.lanes.slots, c = engine.c;
     const Problem& problem = engine.problem;
     const Layout& layout = engine.layout;
@@ -111,7 +112,9 @@ void Group::step(Scratch& scratch, double* losses) {
         for (int64_t k = 0; k < c * layout.stride; k += LANES) update(layout.head + k, load(scratch.head + k));
         if (engine.several()) engine.jumping_step(member, adam, scratch);
         update(layout.head_bias, bias);
-        engine.update_inputs(member, adam, scratch);
+        double dots[MAX_INPUTS] = {};
+        engine.update_biases(member, adam, scratch, dots);
+        if (!apart) engine.update_inputs(member, adam, scratch, dots);
         if (m.gamma == 1) continue;  // the layers are the identity: lambda and S have no gradient and no decay
         for (int64_t k = 0; k < hops; k += LANES) {
             Vector gradient = splat(0);
@@ -245,12 +248,28 @@ void Engine::measure(double* out) {
     pool.run(static_cast<int>(problem.members), task);
 }
 
+// On large graphs several threads share the inputs of a member, some panels each: members need not be many.
 void Engine::step(double* losses) {
-    const std::function<void(int, int)> task = [this, losses](int worker, int g) {
-        groups[g].step(scratch[worker], losses);
-        groups[g].forward(scratch[worker]);
+    const int64_t threads = static_cast<int64_t>(scratch.size()), members = problem.members;
+    const bool apart = threads > 1 && !gated_inputs() && n * stride * static_cast<int64_t>(sizeof(float)) > APART_BYTES;
+    const std::function<void(int, int)> whole = [this, losses, apart](int worker, int g) {
+        groups[g].step(scratch[worker], losses, apart);
+        if (!apart) groups[g].forward(scratch[worker]);
     };
-    pool.run(static_cast<int>(groups.size()), task);
+    pool.run(static_cast<int>(groups.size()), whole);
+    if (!apart) return;
+    int64_t share = std::min<int64_t>(TOGETHER, width);
+    while (share > 1 && members * layout.heads * ((width + share - 1) / share) < 2 * threads) share /= 2;
+    const int64_t pieces = (width + share - 1) / share;
+    const std::function<void(int, int)> update = [this, share, pieces](int worker, int task) {
+        const int b = static_cast<int>(task / (layout.heads * pieces));
+        const int64_t head = task / pieces % layout.heads, panel = task % pieces * share;
+        const Adam adam(settings[b], problem.steps[b]);
+        update_panels(b, head, panel, std::min(share, width - panel), adam, scratch[worker]);
+    };
+    pool.run(static_cast<int>(members * layout.heads * pieces), update);
+    const std::function<void(int, int)> onward = [this](int worker, int g) { groups[g].forward(scratch[worker]); };
+    pool.run(static_cast<int>(groups.size()), onward);
 }
 
 }  // namespace

@@ -92,6 +92,8 @@ class CapturedEngine(StackedEngine):
     def keep(self, members: Sequence[int]) -> None:
         self._graphs = None
         super().keep(members)
+        if len(self) == 1:  # other kernels compute one model, which are loaded before they are captured
+            self._epochs = 0
 
     def restore(self, snapshot: Mapping[str, Tensor]) -> None:
         self._graphs = None

@@ -1,0 +1,142 @@
+"""On a GPU: epochs on random graphs of the large datasets' sizes, ours beside the released method and PyG's networks.
+
+The graphs are drawn on the GPU in a second each, with the nodes, edges, features, classes and spread of degrees that a
+dataset's twin has, but neither its homophily nor features that tell of classes: they are for time and memory alone.
+(``glognn bench twin:NAME`` makes the twin itself, on the CPU, which takes minutes for the largest.) Methods, settings
+and rounds are those of ``glognn bench``. ``GLOGNN_KERNELS=0`` times ours with the kernels of torch and cuSPARSE.
+
+    python benchmarks/kernels.py OUT.json --datasets pokec,snap-patents --methods glognn,released,linkx,gcn --profile
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from glognn.bench.config import BenchConfig
+from glognn.bench.measure import Spread, alternate
+from glognn.bench.method import Method
+from glognn.bench.ours import Ours
+from glognn.bench.profile import profile_method
+from glognn.bench.suite import MethodBuilder
+from glognn.data.catalog import find_dataset
+from glognn.data.twins import DEGREE_SPREAD
+from glognn.graph.adjacency import Adjacency, EdgeCounts
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+from glognn.graph.sparse import SparseMatrix
+
+DEVICE = torch.device("cuda")
+DATASETS = "penn94,arxiv-year,genius,twitch-gamers,pokec,snap-patents"
+
+
+def _csr(rows: Tensor, columns: Tensor, shape: tuple[int, int]) -> Tensor:
+    """A matrix of ones where there are entries, repeated ones merged."""
+    place = torch.unique(rows * shape[1] + columns)
+    starts = torch.zeros(shape[0] + 1, dtype=torch.int64, device=DEVICE)
+    starts[1:] = torch.bincount(place // shape[1], minlength=shape[0]).cumsum(0)
+    values = torch.ones(place.numel(), device=DEVICE)
+    parts = starts.int(), (place % shape[1]).int(), values
+    return torch.sparse_csr_tensor(*parts, size=shape, check_invariants=False)
+
+
+def _matrix(nodes: int, pairs: int, directed: bool) -> SparseMatrix:
+    """So many pairs of nodes, both ends drawn in proportion to a popularity with the spread of the twins'."""
+    popularity = torch.exp(DEGREE_SPREAD * torch.randn(nodes, device=DEVICE, dtype=torch.float64)).cumsum(0)
+    drawn = torch.rand(2, int(1.03 * pairs), device=DEVICE, dtype=torch.float64) * popularity[-1]
+    ends = torch.searchsorted(popularity, drawn).clamp(max=nodes - 1)
+    place = torch.unique(ends.amin(0) * nodes + ends.amax(0))
+    place = place[torch.randperm(place.numel(), device=DEVICE)[:pairs]]
+    low, high = place // nodes, place % nodes
+    if not directed:
+        csr = _csr(torch.cat([low, high]), torch.cat([high, low]), (nodes, nodes))
+        return SparseMatrix(csr, csr)
+    turned = torch.rand(low.numel(), device=DEVICE) < 0.5
+    sources, targets = torch.where(turned, high, low), torch.where(turned, low, high)
+    return SparseMatrix(_csr(sources, targets, (nodes, nodes)), _csr(targets, sources, (nodes, nodes)))
+
+
+def _features(nodes: int, width: int, ones: int) -> Tensor | SparseMatrix:
+    if not ones:
+        return torch.randn(nodes, width, device=DEVICE)
+    rows = torch.arange(nodes, device=DEVICE).repeat_interleave(ones)
+    part = width // ones
+    columns = torch.randint(part, rows.shape, device=DEVICE) + part * torch.arange(ones, device=DEVICE).repeat(nodes)
+    return SparseMatrix(_csr(rows, columns, (nodes, width)), _csr(columns, rows, (width, nodes)))
+
+
+def draw_graph(name: str) -> Graph:
+    """A random graph of a dataset's size, on the GPU."""
+    entry = find_dataset(name)
+    twin, expected, config = entry.twin, entry.expected, entry.graph
+    assert twin is not None
+    torch.manual_seed(0)
+    nodes = expected.nodes
+    matrix = _matrix(nodes, twin.directed_edges if config.directed else twin.undirected_edges, config.directed)
+    share = torch.rand(nodes, 1, device=DEVICE)
+    return Graph(
+        x=_features(nodes, expected.features, twin.ones_per_row),
+        adjacency=Adjacency(matrix),
+        y=torch.randint(expected.classes, (nodes,), device=DEVICE),
+        masks={"train": share < 0.5, "val": (share >= 0.5) & (share < 0.75), "test": share >= 0.75},
+        num_classes=expected.classes,
+        edge_counts=EdgeCounts(matrix.nnz, 0, 0, 0, 0),
+        config=GraphConfig(directed=config.directed),
+    )
+
+
+def _turn(method: Method) -> float:
+    return method.seconds(5)
+
+
+def _measured(name: str, methods: list[str], repeats: int, profiled: bool) -> list[dict[str, Any]]:
+    graph = draw_graph(name)
+    builder = MethodBuilder(f"twin:{name}", graph, {}, BenchConfig(device="cuda", threads=1), DEVICE)
+    built: dict[str, Method] = {}
+    rows = []
+    for method in methods:
+        gc.collect()
+        held = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        built[method] = builder.build(method)
+        built[method].seconds(5)
+        rows.append({"dataset": name, "method": method, "entries": graph.adjacency.matrix.nnz})
+        rows[-1]["peak_mib"] = (torch.cuda.max_memory_allocated() - held) / 2**20
+        rows[-1]["precision"] = builder.settings(method).training.precision if method == "glognn" else ""
+    found = alternate({each: partial(_turn, built[each]) for each in methods}, repeats, lambda *_: None)
+    for row, method in zip(rows, methods, strict=True):
+        row["epoch_ms"] = asdict(Spread.of([1000 * seconds for seconds in found[method]]))
+        if profiled and isinstance(built[method], Ours):
+            row["profile"] = profile_method(built[method], DEVICE)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--datasets", default=DATASETS)
+    parser.add_argument("--methods", default="glognn,released,linkx,gcn")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--profile", action="store_true")
+    given = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    for name in given.datasets.split(","):
+        rows += _measured(name, given.methods.split(","), given.repeats, given.profile)
+        gc.collect()
+        torch.cuda.empty_cache()
+        for row in rows[-len(given.methods.split(",")) :]:
+            print(row["dataset"], row["method"], f"{row['epoch_ms']['median']:.2f} ms, {row['peak_mib']:.0f} MiB")
+        record = {"kind": "kernels", "rows": rows, "machine": torch.cuda.get_device_name(), "torch": torch.__version__}
+        given.out.write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
