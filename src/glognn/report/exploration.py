@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from glognn.data.table_graph import KeptTables
 from glognn.explain.explainer import NodeExplainer
 from glognn.explain.explanation import Explanation, NodeShare
 from glognn.explain.neighbourhood import Neighbourhood
 from glognn.explain.whole_model import class_matrix
-from glognn.graph.sparse import SparseMatrix
 from glognn.report.explanation import how, input_name, way_name
 from glognn.report.layout import place_nodes
 from glognn.report.page import make_page, pack
@@ -246,7 +246,7 @@ def _sets(found: Explored) -> npt.NDArray[np.uint8]:
 def _columns(found: Explored, drawn: Ints) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[Any]]]:
     """Columns of a user's table, as they were read; of other graphs the features, where they are few."""
     x = found.data.x
-    if x is None or isinstance(x, SparseMatrix) or not hasattr(x, "numpy") or x.layout is not _strided():
+    if x is None or x.layout != torch.strided:
         return [], {}
     columns, arrays, start = [], dict[str, npt.NDArray[Any]](), 0
     if found.tables is None:
@@ -279,12 +279,6 @@ def _columns(found: Explored, drawn: Ints) -> tuple[list[dict[str, Any]], dict[s
             columns.append({"name": name, "kind": "number"})
             arrays[f"column {number}"] = values.astype(np.float32)
     return columns, arrays
-
-
-def _strided() -> Any:
-    import torch
-
-    return torch.strided
 
 
 def _matrix(explainer: NodeExplainer) -> dict[str, Any] | None:
