@@ -3,7 +3,8 @@
 The graphs are drawn on the GPU in a second each, with the nodes, edges, features, classes and spread of degrees that a
 dataset's twin has, but neither its homophily nor features that tell of classes: they are for time and memory alone.
 (``glognn bench twin:NAME`` makes the twin itself, on the CPU, which takes minutes for the largest.) Methods, settings
-and rounds are those of ``glognn bench``. ``GLOGNN_KERNELS=0`` times ours with the kernels of torch and cuSPARSE.
+and rounds are those of ``glognn bench``. ``GLOGNN_KERNELS=1`` times ours with kernels of its own, else those of torch
+and cuSPARSE.
 
     python benchmarks/kernels.py OUT.json --datasets pokec,snap-patents --methods glognn,released,linkx,gcn --profile
 """

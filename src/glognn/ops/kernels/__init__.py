@@ -1,6 +1,7 @@
 """Kernels for NVIDIA GPUs, in Triton, which comes with torch there; each is imported only when first used.
 
-``GLOGNN_KERNELS=0`` does without: then cuSPARSE and torch's own kernels compute the same.
+They compute where ``GLOGNN_KERNELS=1`` asks for them, until their tests have passed on a GPU as a whole; else cuSPARSE
+and torch's own kernels compute the same.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ DEVICES = ("cuda",)
 @cache
 def _available(device: torch.device) -> bool:
     """Whether a kernel can be compiled and run; if not, a warning says why, once."""
-    if os.environ.get("GLOGNN_KERNELS", "1") == "0":
+    if os.environ.get("GLOGNN_KERNELS") != "1":
         return False
     try:
         from glognn.ops.kernels.activation import activated
