@@ -347,7 +347,55 @@ def label_errors() -> Lines:
     return _table(["", *columns], rows)
 
 
+def auto_on_cpu() -> Lines:
+    """``auto`` with portfolios that were built without the graph, beside the best of sixteen searched models."""
+    searched: dict[str, tuple[float, str]] = {}
+    for (model, dataset), cell in _comparison("results/table1-equal.json", "best").items():
+        searched[dataset] = max(searched.get(dataset, (0.0, "")), (cell["mean"], model))
+    rows = []
+    for record in sorted(_read("results/auto-cpu.jsonl"), key=lambda each: str(each["dataset"])):
+        done = [each for each in record["members"] if each["seconds_to_fit"] is not None]
+        idle = sum(each["seconds_to_fit"] for each in done if not each["weight"])
+        best, test, name = record["best_single"], record["test"], record["dataset"]
+        mean, model = searched.get(name, (0.0, ""))
+        regression = record["baselines"]["logistic regression"]["test"]["mean"]
+        rows.append(
+            [
+                name,
+                _spread(100 * test["mean"], 100 * test["std"]),
+                f"{100 * best['test']['mean']:.2f} {best['name']}",
+                f"{mean:.2f} {model}" if model else "",
+                f"{100 * regression:.2f}",
+                f"{len(done)} of {len(record['members'])}",
+                f"{record['seconds']:.0f}",
+                f"{100 * idle / sum(each['seconds_to_fit'] for each in done):.0f}",
+            ]
+        )
+    head = ["graph", "auto, %", "best member by validation", "best of 16 models, each searched", "logistic regression"]
+    return _table([*head, "members", "seconds", "% of fitting in members without weight"], rows, "lr")
+
+
+def ablation_glognn2() -> Lines:
+    """GloGNN2 with one part left out, or put in, at a time: difference of the mean test score."""
+    cells: dict[str, dict[str, list[float]]] = {}
+    for record in _read("results/ablation-glognn2.jsonl"):
+        by_graph = cells.setdefault(record["settings"], {})
+        by_graph.setdefault(record["dataset"], []).append(100 * record["scores"]["selected"]["test"])
+    whole = {name: statistics.fmean(found) for name, found in cells.pop("glognn2").items()}
+    rows = []
+    for name in sorted(whole):
+        parts = [f"{statistics.fmean(cells[part][name]) - whole[name]:+.1f}" for part in cells]
+        rows.append([name, f"{whole[name]:.1f}", *parts])
+    means = [
+        statistics.fmean(statistics.fmean(found[name]) - whole[name] for name in whole) for found in cells.values()
+    ]
+    rows.append(["mean", f"{statistics.fmean(whole.values()):.1f}", *(f"{mean:+.1f}" for mean in means)])
+    return _table(["graph", "GloGNN2", *cells], rows, "lr")
+
+
 TABLES: dict[str, Callable[[], Lines]] = {
+    "auto-cpu": auto_on_cpu,
+    "ablation-glognn2": ablation_glognn2,
     "first-run": first_run,
     "published": published,
     "equal": equal,
