@@ -15,12 +15,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from glognn.serve.page import PAGE
-from glognn.serve.server import is_loopback
-from tests.program import GLOGNN, Program, run
-from tests.serve.test_scorer import folder, posted, same_bits  # noqa: F401
-
 httpx = pytest.importorskip("httpx")
+pytest.importorskip("uvicorn")
+
+from glognn.serve.page import PAGE  # noqa: E402
+from glognn.serve.server import is_loopback  # noqa: E402
+from tests.program import GLOGNN, Program, run  # noqa: E402
+from tests.serve.test_scorer import folder, posted, same_bits  # noqa: F401, E402
 
 LIMITS = ["--max-bytes", "60000", "--max-nodes", "50", "--max-seconds", "60"]
 
