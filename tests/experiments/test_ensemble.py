@@ -89,6 +89,16 @@ def test_on_few_nodes_chance_chooses_less(monkeypatch: pytest.MonkeyPatch) -> No
     assert sampled < at_once
 
 
+def test_a_model_that_is_right_more_often_is_not_given_up_for_a_smaller_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ensemble, "FEW", 0)
+    y, one = np.zeros(100, dtype=np.int64), np.ones(100)
+    sure = np.where(np.arange(100) < 90, 0.51, 0.02)  # right of 90 nodes, barely, and very wrong of the others
+    calm = np.where(np.arange(100) < 60, 0.9, 0.45)
+    found = np.stack([np.stack([each, one - each], axis=1) for each in (sure, calm)])
+    weights = select(found, y, Scoring("accuracy"))
+    assert scores(apply(weights, found)[np.newaxis], y, Scoring("accuracy"))[0] == 0.9
+
+
 def test_members_that_complement_each_other_share_the_weight() -> None:
     y = np.array([0, 0, 1, 1])
     first = np.array([[0.9, 0.1], [0.45, 0.55], [0.1, 0.9], [0.45, 0.55]])

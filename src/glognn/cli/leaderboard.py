@@ -58,8 +58,10 @@ def command(
         typer.echo(as_csv(rows), nl=False)
     else:
         console = Terminal()
-        console.print(leaderboard_table(rows))
-        console.out(f"\n{STAR} {BEST} on validation; {score_name(record)}; splits: {record['splits_origin']}")
+        found = leaderboard_table(rows)
+        console.print(found)
+        console.out(f"\n{found.note}\n" if found.note else "")
+        console.out(f"{STAR} {BEST} on validation; {score_name(record)}; splits: {record['splits_origin']}")
         console.out(f"\n{record['description']}")
         if told := beware([record]):
             console.out(f"\n{told}")

@@ -253,10 +253,12 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
                 console.out(f"Interrupted. Go on with: glognn train --resume {display.work.folder}")
             raise
     console.print()
-    console.print(leaderboard_table(done.leaderboard))
+    found = leaderboard_table(done.leaderboard)
+    console.print(found)
     write_text(done.folder / CARD, ensemble_card(done.record, tables=_kept_tables(done.folder)))
     plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
-    console.out(f"\n{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
+    console.out(f"\n{found.note}\n" if found.note else "")
+    console.out(f"{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
     if told := beware([done.record]):
         console.out(f"\n{told}")
     left = [each for each in done.record["members"] if each["state"] == "not reached"]

@@ -33,7 +33,8 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     """Weights of models, at least 0 and with the sum 1, that make their mean good.
 
     Judged by the metric; among equal scores the smaller log loss decides, then the earlier model. For accuracy it is
-    the other way round: on few nodes it is too coarse to choose by, and what lowers the log loss raises it elsewhere.
+    the other way round: on few nodes it is too coarse to choose by, and what lowers the log loss raises it elsewhere;
+    unless a model by itself is right so much more often than the mean that it is no chance (two standard errors).
     On more than a few nodes the mean is, by what it is judged by, never worse than the best model by itself.
 
     Args:
@@ -46,25 +47,37 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     if models.ndim != 3 or not models.size or models.shape[1] != len(y):
         raise InputError(f"An ensemble needs models x {len(y)} nodes x classes. Got the shape {models.shape} instead.")
     if not sampled or len(y) > FEW or len(models) == 1:
-        return _select(models, y, scoring)
+        weights = _select(models, y, scoring, by_loss=scoring.metric == "accuracy")
+        if scoring.metric == "accuracy" and _beaten(models, weights, y):
+            return _select(models, y, scoring, by_loss=False)
+        return weights
     generator = np.random.default_rng(0)
     classes = [np.flatnonzero(y == each) for each in np.unique(y)]
     samples = SAMPLES if scoring.metric == "accuracy" else SAMPLES_OF_OTHERS
     found = np.zeros(len(models))
     for _ in range(samples):
         draw = np.concatenate([generator.choice(nodes, len(nodes)) for nodes in classes])
-        found += _select(models[:, draw], y[draw], scoring) / samples
+        found += _select(models[:, draw], y[draw], scoring, by_loss=scoring.metric == "accuracy") / samples
     losses = log_losses(models, y)
     doubted = np.exp(-SHARPNESS * (losses - losses.min()))
-    weights: Floats = (len(y) * found + DOUBT * doubted / doubted.sum()) / (len(y) + DOUBT)
-    weights[weights < min(LEAST, weights.max())] = 0.0
-    weights /= weights.sum()
-    return weights
+    mixed: Floats = (len(y) * found + DOUBT * doubted / doubted.sum()) / (len(y) + DOUBT)
+    mixed[mixed < min(LEAST, mixed.max())] = 0.0
+    mixed /= mixed.sum()
+    return mixed
 
 
-def _select(models: Floats, y: Integers, scoring: Scoring) -> Floats:
+def _beaten(models: Floats, weights: Floats, y: Integers) -> bool:
+    """Whether the most accurate model is more often right than the mean, by more than two standard errors."""
+    right = models.argmax(axis=2) == y
+    together = np.tensordot(weights, models, axes=1).argmax(axis=1) == y
+    gained = right[right.sum(axis=1).argmax()].astype(int) - together
+    return bool(gained.sum() > 2 * np.sqrt(np.abs(gained).sum()))
+
+
+def _select(models: Floats, y: Integers, scoring: Scoring, *, by_loss: bool) -> Floats:
+    """``by_loss``: the log loss decides, and the metric among equals; else the other way round."""
     judges = [lambda means: scores(means, y, scoring), lambda means: -log_losses(means, y)]
-    if scoring.metric == "accuracy":
+    if by_loss:
         judges.reverse()
     total = np.zeros(models.shape[1:])
     chosen: list[int] = []

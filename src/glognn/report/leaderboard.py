@@ -17,16 +17,15 @@ _PICTURES = (".png", ".svg")
 
 
 def leaderboard_table(rows: Sequence[Standing]) -> Table:
-    """A row for each, scores in percent, the best single member with a star; who has no scores says why."""
+    """A row for each, scores in percent, the best single member with a star; below it, why some have no scores."""
     tested = any(each.test is not None for each in rows)
-    unfinished = any(each.state not in (FINISHED, BASELINE) for each in rows)
     numbers = ("validation, %", *["test, %"] * tested, "weight", "fit, s", "predict, s", "MiB")
     heads = [Column(name, whole=True) for name in ("member", "model")]
-    heads += [Column(name, number=True, whole=True) for name in numbers] + [Column("")] * unfinished
-    return table(heads, [_row(each, tested, unfinished) for each in rows])
+    heads += [Column(name, number=True, whole=True) for name in numbers]
+    return table(heads, [_row(each, tested) for each in rows], note=_reasons(rows))
 
 
-def _row(each: Standing, tested: bool, unfinished: bool) -> Row:
+def _row(each: Standing, tested: bool) -> Row:
     return row(
         f"{each.name} {STAR}" if each.best_single else each.name,
         each.model,
@@ -36,13 +35,18 @@ def _row(each: Standing, tested: bool, unfinished: bool) -> Row:
         numeral(each.seconds_to_fit, ".1f"),
         numeral(each.seconds_to_predict, ".2f"),
         numeral(each.memory_mib, ",.0f"),
-        *[_state(each)] * unfinished,
         style=STRONG if each.name == OF_ALL else SOFT if each.state == BASELINE else "",
     )
 
 
-def _state(row: Standing) -> str:
-    return "" if row.state in (FINISHED, BASELINE) else f"{row.state}: {row.reason}" if row.reason else row.state
+def _reasons(rows: Sequence[Standing]) -> str:
+    """Each reason once, with the members that it is of."""
+    names: dict[str, list[str]] = {}
+    for each in rows:
+        if each.state not in (FINISHED, BASELINE):
+            told = f"{each.state}: {each.reason.removesuffix('.')}" if each.reason else each.state
+            names.setdefault(told, []).append(each.name)
+    return " ".join(f"{', '.join(of)}: {told}." for told, of in names.items())
 
 
 def as_csv(rows: Sequence[Standing]) -> str:
