@@ -75,18 +75,18 @@ def test_ties_go_to_the_smaller_log_loss_and_then_to_the_earlier(monkeypatch: py
         assert select(np.stack([sure, sure]), y, Scoring(metric)).tolist() == [1.0, 0.0]
 
 
-def test_on_few_nodes_chance_chooses_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    losses: dict[int, list[float]] = {ensemble.FEW: [], 0: []}
+def test_on_few_nodes_chance_chooses_less() -> None:
+    sampled, at_once = [], []
     for seed in range(6):
         found, y = models(12, 1040, 3, seed)
-        for few, told in losses.items():
-            monkeypatch.setattr(ensemble, "FEW", few)
-            weights = select(found[:, :40], y[:40], Scoring("accuracy"))
-            assert weights.sum() == pytest.approx(1, abs=1e-12)
-            assert (weights[weights > 0] >= ensemble.LEAST).all()
-            told.append(log_losses(apply(weights, found[:, 40:])[np.newaxis], y[40:])[0])
-    sampled, at_once = (np.mean(told) for told in losses.values())
-    assert sampled < at_once
+        few, rest = (found[:, :40], y[:40]), (found[:, 40:], y[40:])
+        weights = select(*few, Scoring("accuracy"))
+        assert weights.sum() == pytest.approx(1, abs=1e-12)
+        assert (weights[weights > 0] >= ensemble.LEAST).all()
+        greedy = ensemble._select(*few, Scoring("accuracy"), by_loss=True)
+        for told, chosen in ((sampled, weights), (at_once, greedy)):
+            told.append(log_losses(apply(chosen, rest[0])[np.newaxis], rest[1])[0])
+    assert np.mean(sampled) < np.mean(at_once)
 
 
 def test_a_model_that_is_right_more_often_is_not_given_up_for_a_smaller_loss(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +97,18 @@ def test_a_model_that_is_right_more_often_is_not_given_up_for_a_smaller_loss(mon
     found = np.stack([np.stack([each, one - each], axis=1) for each in (sure, calm)])
     weights = select(found, y, Scoring("accuracy"))
     assert scores(apply(weights, found)[np.newaxis], y, Scoring("accuracy"))[0] == 0.9
+
+
+def test_a_member_that_says_nothing_but_of_whole_folds_has_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ensemble, "FEW", 0)
+    found, y = models(2, 200, 2)
+    fold = np.where(np.arange(200) < 100, 0.5, 0.6)
+    found[0, :100] = 0.9 * found[0, :100] + 0.1 * np.array(
+        [1.0, 0.0]
+    )  # a model less sure in one fold than in the other
+    with_folds = np.concatenate([found[:1], np.stack([fold, 1 - fold], axis=1)[np.newaxis]])
+    for metric in ("average_precision", "roc_auc", "accuracy"):
+        assert select(with_folds, y, Scoring(metric, 0)).tolist() == [1.0, 0.0]
 
 
 def test_members_that_complement_each_other_share_the_weight() -> None:

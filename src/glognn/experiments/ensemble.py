@@ -47,7 +47,9 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     if models.ndim != 3 or not models.size or models.shape[1] != len(y):
         raise InputError(f"An ensemble needs models x {len(y)} nodes x classes. Got the shape {models.shape} instead.")
     if not sampled or len(y) > FEW or len(models) == 1:
-        weights = _select(models, y, scoring, by_loss=scoring.metric == "accuracy")
+        weights = np.zeros(len(models))
+        some = np.flatnonzero(_telling(models, y, scoring))
+        weights[some] = _select(models[some], y, scoring, by_loss=scoring.metric == "accuracy")
         if scoring.metric == "accuracy" and _beaten(models, weights, y):
             return _select(models, y, scoring, by_loss=False)
         return weights
@@ -64,6 +66,17 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     mixed[mixed < min(LEAST, mixed.max())] = 0.0
     mixed /= mixed.sum()
     return mixed
+
+
+def _telling(models: Floats, y: Integers, scoring: Scoring) -> npt.NDArray[np.bool_]:
+    """Which models gain at least half of what the best gains over a constant answer; all, where none gains anything.
+
+    The others add noise, and to a ranking of nodes of several folds whatever they say of a fold as a whole.
+    """
+    shares = np.bincount(y, minlength=models.shape[2]) / max(len(y), 1)
+    gains = scores(models, y, scoring) - scores(np.tile(shares, (1, len(y), 1)), y, scoring)
+    telling: npt.NDArray[np.bool_] = ~(gains < gains.max() / 2) | (gains.max() <= 0)
+    return telling
 
 
 def _beaten(models: Floats, weights: Floats, y: Integers) -> bool:
