@@ -88,7 +88,7 @@ def command(
         str | None,
         typer.Option(
             "--quality",
-            help="With auto: 'fast', 'good' or 'best', the first 3 or 8 members of the portfolio, or all. "
+            help="With auto: 'fast', 'good' or 'best', the first 3 or 10 members of the portfolio, or all. "
             "[dim]Default: good.[/dim]",
         ),
     ] = None,

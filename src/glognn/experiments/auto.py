@@ -173,7 +173,7 @@ def auto(
         splits: Of the given splits, ``all`` (the default), ``3``, ``0,2,5`` or ``0-4``.
         folds: How many, where no split is given.
         time_limit: Seconds, by default 300; a folder gone on with has as many again.
-        quality: ``fast``, ``good`` or ``best``: the first 3 or 8 members of the portfolio, or all.
+        quality: ``fast``, ``good`` or ``best``: the first 3 or 10 members of the portfolio, or all.
         portfolio: File of another portfolio than the package's.
         out: Folder; by default ``runs/<time>-<dataset>``.
         resume: Go on with this folder; takes no settings but ``time_limit``.
