@@ -20,10 +20,18 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = _HOMES.get(name) or (None if name.startswith("_") else _registered().get(name))
+    if home is None:
         raise AttributeError(f"module 'glognn' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, *_registered()})
+
+
+def _registered() -> dict[str, str]:
+    """The modules of all models, those that a user has registered among them."""
+    from glognn.models.configs import MODELS
+
+    return {name: module for module, name in (config.implementation.split(":") for config in MODELS.values())}

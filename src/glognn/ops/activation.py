@@ -118,7 +118,7 @@ def relu_dropout(
     There the probability is rounded to a multiple of 2^-16 and the values kept are scaled by the rounded one, as in
     :mod:`glognn.ops.dropout`, whose streams rule what is drawn within their context.
     """
-    if has_torch_function_unary(value):
+    if has_torch_function_unary(value) and usable(value):  # else relu and dropout are heard of, one by one
         return handle_torch_function(relu_dropout, (value,), value, p, training, bias=bias, generator=generator)
     if value.dim() == 2 and not isinstance(p, Tensor) and usable(value):
         seed = None
@@ -140,7 +140,7 @@ def relu_dropout_map(
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """``dropout(relu(value + bias)) @ weight + shift``, n x c from n x h values; on a GPU, for a small c, as one."""
-    if has_torch_function_unary(value):
+    if has_torch_function_unary(value) and usable(value):
         given = (value, p, training, bias, weight, shift)
         return handle_torch_function(relu_dropout_map, (value,), *given, generator=generator)
     few = weight.shape[0] <= _WIDTH and weight.shape[1] <= _FEW

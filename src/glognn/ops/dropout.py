@@ -7,16 +7,15 @@ of 2^-16, and the values kept are scaled by the rounded one, so that the expecta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
+from glognn.ops.dropout_mode import DropoutMode
 from glognn.ops.kernels import usable
 
 _LEVELS = 2**16
@@ -111,7 +110,7 @@ class _MemberDropout(torch.autograd.Function):
         return spread * streams.factors(spread.shape[1:], probability, value.dtype), 0
 
 
-class MemberDropout(TorchFunctionMode):
+class MemberDropout(DropoutMode):
     """Within this context every ``F.dropout`` draws from the members' streams: under ``vmap``, or of one member alone.
 
     The probability may be a number, or under ``vmap`` a tensor with one for each member.
@@ -127,29 +126,17 @@ class MemberDropout(TorchFunctionMode):
         """Whether there is one member on a GPU, whose zeros kernels draw on the way."""
         return self.zero is None and len(self.streams.generators) == 1
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if func is F.dropout:
-            return self._dropout(*args, **(kwargs or {}))
-        if func is relu_dropout:
-            value, p, training = args
-            return self._relu_dropout(value, p, training, (kwargs or {})["bias"])
-        if func is relu_dropout_map:
-            return self._relu_dropout_map(*args)
-        return func(*args, **(kwargs or {}))
-
     def _relu_dropout_map(
         self, value: Tensor, p: float | Tensor, training: bool, bias: Tensor | None, weight: Tensor, shift: Tensor
     ) -> Tensor:
         if self.alone and usable(value):
             return relu_dropout_map(value, p, training, bias, weight, shift, self.streams.generators[0])
-        return self._relu_dropout(value, p, training, bias) @ weight + shift
+        return super()._relu_dropout_map(value, p, training, bias, weight, shift)
 
     def _relu_dropout(self, value: Tensor, p: float | Tensor, training: bool, bias: Tensor | None) -> Tensor:
         if self.alone and usable(value):
             return relu_dropout(value, p, training, bias, self.streams.generators[0])
-        return self._dropout(F.relu(value if bias is None else value + bias), p, training)
+        return super()._relu_dropout(value, p, training, bias)
 
     def _dropout(self, input: Tensor, p: float | Tensor = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not training or (isinstance(p, float) and p == 0):

@@ -7,13 +7,10 @@ scaled by the rounded one, as in :mod:`glognn.ops.dropout`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
+
+from glognn.ops.dropout_mode import DropoutMode
 
 _LEVELS = 2**16
 _AT_ONCE = 2**20
@@ -42,8 +39,8 @@ def mixed(counters: Tensor) -> Tensor:
     return bits ^ _shifted(bits, 31)
 
 
-class NodeDropout(TorchFunctionMode):
-    """Within this context every ``F.dropout`` of values with a row for each node draws by node.
+class NodeDropout(DropoutMode):
+    """Within this context every dropout of values with a row for each node draws by node.
 
     Args:
         nodes: The number of each row's node in the whole graph.
@@ -62,13 +59,6 @@ class NodeDropout(TorchFunctionMode):
         self._key, self._layer = 0, 0
         for number in (self._seed, self._split, epoch):
             self._key = int(mixed(torch.tensor(_signed(self._key + number + 1))))
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if func is F.dropout:
-            return self._dropout(*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
 
     def _dropout(self, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not training or p == 0:
