@@ -48,6 +48,7 @@ def train(dataset: str, name: str, options: argparse.Namespace) -> list[dict[str
     return [
         {"dataset": Path(dataset).stem, "fingerprint": report["data"]["fingerprint"], "settings": name}
         | {name: report[name] for name in kept if name in report}
+        | {"scores": {"selected": report["scores"]["selected"]}}
         for report in reports
     ]
 
@@ -84,7 +85,7 @@ def main() -> None:
                 print(f"{dataset}, {name}: {error}", flush=True)
                 continue
             with options.out.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(record) + "\n" for record in records)
+                file.writelines(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
             print(table(records).splitlines()[-1], flush=True)
     if options.table:
         print(table([json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]))
