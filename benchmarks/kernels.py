@@ -7,6 +7,10 @@ and rounds are those of ``glognn bench``. ``GLOGNN_KERNELS=1`` times ours with k
 and cuSPARSE.
 
     python benchmarks/kernels.py OUT.json --datasets pokec,snap-patents --methods glognn,released,linkx,gcn --profile
+    python benchmarks/kernels.py OUT.json --grow 1e5,1e6,1e7,3e7,1e8
+
+``--grow`` times GloGNN of width 32 on random graphs of so many nodes, with 16 entries of the adjacency a node, beside
+two bare sparse products of the same shape.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import statistics
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -30,10 +35,13 @@ from glognn.bench.profile import profile_method
 from glognn.bench.suite import MethodBuilder
 from glognn.data.catalog import find_dataset
 from glognn.data.twins import DEGREE_SPREAD
+from glognn.experiments.config import resolve
 from glognn.graph.adjacency import Adjacency, EdgeCounts
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
+from glognn.ops.products import spmm
+from glognn.training.preflight import need_of, ran_out
 
 DEVICE = torch.device("cuda")
 DATASETS = "penn94,arxiv-year,genius,twitch-gamers,pokec,snap-patents"
@@ -94,6 +102,64 @@ def draw_graph(name: str) -> Graph:
     )
 
 
+def draw_plain(nodes: int) -> Graph:
+    """Random edges, 16 entries of the adjacency a node, 8 features and 5 classes."""
+    torch.manual_seed(0)
+    ends = torch.randint(nodes, (2, 8 * nodes), device=DEVICE, dtype=torch.int32)
+    keys = torch.unique(torch.minimum(*ends).long() * nodes + torch.maximum(*ends))
+    del ends
+    low, high = (keys // nodes).int(), (keys % nodes).int()
+    del keys
+    starts = torch.zeros(nodes + 1, dtype=torch.int32, device=DEVICE)
+    starts[1:] = (torch.bincount(low, minlength=nodes) + torch.bincount(high, minlength=nodes)).cumsum(0)
+    order = torch.sort(torch.cat([low, high]), stable=True).indices
+    columns = torch.cat([high, low])[order]
+    del low, high, order
+    values = torch.ones(columns.numel(), device=DEVICE)
+    csr = torch.sparse_csr_tensor(starts, columns, values, size=(nodes, nodes), check_invariants=False)
+    part = torch.arange(nodes, device=DEVICE).unsqueeze(1) % 4
+    return Graph(
+        x=torch.randn(nodes, 8, device=DEVICE),
+        adjacency=Adjacency(SparseMatrix(csr, csr)),
+        y=torch.randint(5, (nodes,), device=DEVICE),
+        masks={"train": part < 2, "val": part == 2, "test": part == 3},
+        num_classes=5,
+        edge_counts=EdgeCounts(columns.numel(), 0, 0, 0, 0),
+        config=GraphConfig(),
+    )
+
+
+def _two_products(graph: Graph, width: int) -> float:
+    """Median seconds of A times an n x width matrix and A transposed times the result."""
+    matrix, found = graph.adjacency.normalized("row"), []
+    dense = torch.randn(graph.num_nodes, width, device=DEVICE)
+    for _ in range(7):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        spmm(matrix.transpose, spmm(matrix, dense))
+        end.record()
+        torch.cuda.synchronize()
+        found.append(begin.elapsed_time(end) / 1000)
+    return statistics.median(found[2:])
+
+
+def _grown(nodes: int, width: int = 32) -> dict[str, Any]:
+    graph = draw_plain(nodes)
+    [config] = resolve(["glognn"], None, {"hidden_channels": width, "device": "cuda", "threads": 1}, "pairs", None)
+    torch.cuda.empty_cache()
+    row: dict[str, Any] = {"nodes": nodes, "entries": graph.adjacency.matrix.nnz, "method": "glognn", "width": width}
+    row["predicted_mib"] = need_of(config.model, graph, config.training).training / 2**20
+    row["two_products_ms"] = 1000 * _two_products(graph, width)
+    held = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    method = Ours(config, graph, 0, DEVICE)
+    found = [1000 * method.seconds(5) for _ in range(3)]
+    row["peak_mib"] = (torch.cuda.max_memory_allocated() - held) / 2**20
+    row["epoch_ms"] = asdict(Spread.of(found))
+    row["ratio"] = row["epoch_ms"]["median"] / row["two_products_ms"]
+    return row
+
+
 def _turn(method: Method) -> float:
     return method.seconds(5)
 
@@ -111,13 +177,21 @@ def _measured(name: str, methods: list[str], repeats: int, profiled: bool) -> li
         built[method].seconds(5)
         rows.append({"dataset": name, "method": method, "entries": graph.adjacency.matrix.nnz})
         rows[-1]["peak_mib"] = (torch.cuda.max_memory_allocated() - held) / 2**20
-        rows[-1]["precision"] = builder.settings(method).training.precision if method == "glognn" else ""
+        settings = builder.settings(method)
+        if isinstance(built[method], Ours):
+            rows[-1]["predicted_mib"] = need_of(settings.model, graph, settings.training).training / 2**20
+        rows[-1]["precision"] = settings.training.precision if method == "glognn" else ""
     found = alternate({each: partial(_turn, built[each]) for each in methods}, repeats, lambda *_: None)
     for row, method in zip(rows, methods, strict=True):
         row["epoch_ms"] = asdict(Spread.of([1000 * seconds for seconds in found[method]]))
         if profiled and isinstance(built[method], Ours):
             row["profile"] = profile_method(built[method], DEVICE)
     return rows
+
+
+def _write(out: Path, rows: list[dict[str, Any]]) -> None:
+    record = {"kind": "kernels", "rows": rows, "machine": torch.cuda.get_device_name(), "torch": torch.__version__}
+    out.write_text(json.dumps(record, indent=1), encoding="utf-8")
 
 
 def main() -> None:
@@ -127,16 +201,32 @@ def main() -> None:
     parser.add_argument("--methods", default="glognn,released,linkx,gcn")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--grow", help="numbers of nodes, instead of datasets")
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    for name in given.datasets.split(","):
+    for size in given.grow.split(",") if given.grow else []:
+        try:
+            rows.append(_grown(int(float(size))))
+        except Exception as error:
+            if not ran_out(error):
+                raise
+            rows.append({"nodes": int(float(size)), "problem": " ".join(str(error).split())[:200]})
+        print(rows[-1], flush=True)
+        gc.collect()
+        torch.cuda.empty_cache()
+        _write(given.out, rows)
+    for name in [] if given.grow else given.datasets.split(","):
         rows += _measured(name, given.methods.split(","), given.repeats, given.profile)
         gc.collect()
         torch.cuda.empty_cache()
         for row in rows[-len(given.methods.split(",")) :]:
-            print(row["dataset"], row["method"], f"{row['epoch_ms']['median']:.2f} ms, {row['peak_mib']:.0f} MiB")
-        record = {"kind": "kernels", "rows": rows, "machine": torch.cuda.get_device_name(), "torch": torch.__version__}
-        given.out.write_text(json.dumps(record, indent=1), encoding="utf-8")
+            print(
+                row["dataset"],
+                row["method"],
+                f"{row['epoch_ms']['median']:.2f} ms, {row['peak_mib']:.0f} MiB",
+                flush=True,
+            )
+        _write(given.out, rows)
 
 
 if __name__ == "__main__":
