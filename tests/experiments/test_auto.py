@@ -111,6 +111,16 @@ class Kill(Interrupt):
             raise Killed from None
 
 
+class KillInEpoch(Progress):
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        self.left -= 1
+        if not self.left:
+            raise Killed
+
+
 def test_folds_of_all_labels_make_one_ensemble(portfolio: Path, tmp_path: Path) -> None:
     data = unsplit()
     data.y[:7] = -1
@@ -276,28 +286,64 @@ def test_a_member_far_behind_the_best_is_stopped_soon_and_one_near_it_is_not(tmp
     assert record["members"][2]["weight"] == 0
 
 
-def test_a_member_has_at_most_twice_its_share_of_the_time_left_and_the_first_less(
+class Tick(Progress):
+    """A clock that goes on by 10 s with each epoch."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(room.time, "perf_counter", lambda: self.now)
+
+    def on_epoch_end(self, metrics: dict[str, float]) -> None:
+        self.now += 10.0
+
+
+LONG: dict[str, Any] = QUICK | {"epochs": 30, "early_stopping": "none", "dropout": 0.5}
+
+
+def test_every_member_has_a_turn_and_the_most_promising_go_on(
     portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a clock that goes on by 10 s with each epoch."""
-    clock = {"now": 0.0}
+    tick = Tick(monkeypatch)
+    options = {"portfolio": portfolio, "folds": 2, "time_limit": 240, "out": tmp_path / "run", "progress": tick}
+    record = auto(unsplit(), **options, **LONG).record
+    assert record["ended"] == "the time limit of 240 s was used up"
+    assert [each["state"] for each in record["members"]] == ["done"] * 3
+    epochs = {
+        each["place"]: read_report(tmp_path / "run" / MEMBERS / each["place"] / "split-1")["scores"]["last"]["epoch"]
+        for each in record["members"]
+    }
+    longer = [place for place in epochs if "~" in place]
+    assert len(longer) == 1  # for as long as the limit allows
+    assert epochs[longer[0]] > 9
+    assert sum(epochs.values()) <= 26
+    assert sorted(path.name for path in (tmp_path / "run" / MEMBERS).iterdir()) == sorted(epochs)
+    check_files(tmp_path / "run")
+    assert open_saved(tmp_path / "run").scores["val"] == record["val"]["mean"]
 
-    class Tick(Progress):
-        def on_epoch_end(self, metrics: dict[str, float]) -> None:
-            clock["now"] += 10.0
 
-    monkeypatch.setattr(room.time, "perf_counter", lambda: clock["now"])
-    options = QUICK | {"epochs": 30, "early_stopping": "none"}
-    record = auto(
-        unsplit(), portfolio=portfolio, folds=2, time_limit=200, out=tmp_path / "run", progress=Tick(), **options
-    ).record
-    epochs = [
-        read_report(tmp_path / "run" / MEMBERS / name / "split-0")["scores"]["last"]["epoch"]
-        for name in NAMES
-        if record["members"][NAMES.index(name)]["state"] == "done"
-    ]
-    assert epochs == [3, 18]  # told of an epoch after it is asked whether to stop
-    assert record["members"][2]["state"] == "not reached"
+@pytest.mark.parametrize("killed", [False, True])
+def test_members_stopped_and_gone_on_with_end_as_if_never_stopped(
+    killed: bool, portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the two folds ends by itself before the first stop, in the member whose patience is short."""
+    portfolio.write_text(PORTFOLIO.replace('name = "plain"', 'name = "plain"\npatience = 5'))
+    options = {"portfolio": portfolio, "folds": 2} | LONG | {"early_stopping": "patience"}
+    whole = auto(unsplit(), out=tmp_path / "whole", **options)
+    tick = Tick(monkeypatch)
+    stopped = auto(unsplit(), out=tmp_path / "run", time_limit=300, progress=tick, **options)
+    assert stopped.record["ended"] == "the time limit of 300 s was used up"
+    if killed:
+        with pytest.raises(Killed):
+            auto(resume=tmp_path / "run", time_limit=1e6, progress=KillInEpoch(3))
+    again = auto(resume=tmp_path / "run", time_limit=1e6)
+    assert again.record["ended"] == "all members are done"
+    for each in again.record["members"]:
+        for file in ("model.safetensors", PROBABILITIES):
+            for split in ("split-0", "split-1"):
+                found = tmp_path / "run" / MEMBERS / each["place"] / split / file
+                assert found.read_bytes() == (tmp_path / "whole" / MEMBERS / each["name"] / split / file).read_bytes()
+    assert again.record["splits"] == whole.record["splits"]
+    assert any("~" in each["place"] for each in again.record["members"])
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -185,8 +185,10 @@ class Display(Progress):
                 self._say("Worth trying:\n" + "\n".join(f"  {each}" for each in advice) + "\n")
 
     def on_member_end(self, name: str, record: Report) -> None:
-        self._advance(self._done + 1)
         [entry] = [each for each in record["members"] if each["name"] == name]
+        longer = entry["place"] != name
+        if not longer:
+            self._advance(self._done + 1)
         if self.quiet or entry["val"] is None:
             if entry["val"] is None:
                 self.on_left_out(f"The member '{name}'", f"{entry['state']}, {entry['reason']}")
@@ -194,7 +196,8 @@ class Display(Progress):
         known = [each["val"]["mean"] for each in record["members"] if each["val"] is not None]
         rank = 1 + sum(score > entry["val"]["mean"] for score in known)
         self._say(
-            f"  {rank}. of {len(known)}: {name}, validation {score_name(record)} {percent(entry['val'])} %, "
+            f"  {rank}. of {len(known)}: {name}{', trained longer' if longer else ''}, validation "
+            f"{score_name(record)} {percent(entry['val'])} %, "
             f"{entry['seconds_to_fit']:.1f} s; ensemble so far {percent(record['val'])} %"
         )
 

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from glognn.errors import InputError
 from glognn.experiments.layout import CHECKPOINT
 from glognn.experiments.plan import Job
-from glognn.records import read_record
+from glognn.records import is_file_name, read_record
 from glognn.storage import write_json
 
+STOPPED = "stopped"
 MOST_MEMBERS = 60
 """Of one batch: more would not be faster, and would be seen to end only all at once."""
 
@@ -53,6 +57,11 @@ class Batch:
         it was interrupted when all of it had been trained and some of it was done.
         """
         return self.checkpoint.exists() or (self.listing.exists() and any(job.done for job in self.jobs))
+
+    @property
+    def stopped(self) -> Path:
+        """Where its state is kept when it was stopped and might go on; beside it lies a list of its members."""
+        return self.group / STOPPED / f"{self.identity}.safetensors"
 
     def begin(self) -> None:
         if len(self.jobs) > 1:
@@ -101,6 +110,44 @@ def make_batches(
         batches += begun
         batches += [Batch(place, tuple(fresh[start : start + size])) for start in range(0, len(fresh), size)]
     return batches
+
+
+def can_go_on(group: Path) -> bool:
+    """Whether batches below a folder were stopped that might go on."""
+    return any((group / STOPPED).glob("*.json"))
+
+
+def go_on_in(target: Path, group: Path, ended: Iterable[str]) -> None:
+    """Make a folder in which batches that were stopped below another go on, as if they had been interrupted there.
+
+    Args:
+        target: The new folder, which is there as a whole or not at all.
+        group: Where they were stopped; it stays as it is.
+        ended: Runs of them that had come to an end of their own: the new folder has them too.
+    """
+    made = target.with_name(f".{target.name}")
+    shutil.rmtree(made, ignore_errors=True)
+    for name in ended:
+        shutil.copytree(group / name, made / name, copy_function=_same_file)
+    for listing in sorted((group / STOPPED).glob("*.json")):
+        names = read_record(listing, {"members": [str]})["members"]
+        if not names or not all(map(is_file_name, names)):
+            raise InputError(f"'{listing}' is damaged: it must name runs of its folder, not {names!r:.60}.")
+        together = made / "together" / listing.name
+        place = made / names[0] / CHECKPOINT if len(names) == 1 else together.with_suffix(".safetensors")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _same_file(listing.with_suffix(".safetensors"), place)
+        if len(names) > 1:
+            write_json(together, {"members": names})
+    made.replace(target)
+
+
+def _same_file(source: Path | str, target: Path | str) -> None:
+    """A second name of a file, which nobody writes into; a copy where the disk knows no such names."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def _interrupted(group: Path, jobs: list[Job]) -> list[Batch]:

@@ -7,6 +7,8 @@ labels are read to report scores, and decide nothing.
 
 from __future__ import annotations
 
+import csv
+import shutil
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -21,13 +23,13 @@ import numpy as np
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
 from glognn.experiments.advice import describe, look
 from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, rule_of, spread
-from glognn.experiments.batches import make_batches
+from glognn.experiments.batches import can_go_on, go_on_in, make_batches
 from glognn.experiments.config import RunConfig, parse_splits
 from glognn.experiments.ensemble import apply, scores, select
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
-from glognn.experiments.layout import DONE, ENSEMBLE, MEMBERS, PROBABILITIES
+from glognn.experiments.layout import CURVE, DONE, ENSEMBLE, MEMBERS, PROBABILITIES
 from glognn.experiments.plan import Job
 from glognn.experiments.portfolio import Member
 from glognn.experiments.progress import Progress
@@ -47,9 +49,13 @@ from glognn.training.threshold import choose_threshold
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
 """A member is started while the time left is at least this share of what those before it took on average."""
-FIRST_SECONDS, FIRST_SHARE, FAIR = 20.0, 1 / 15, 2.0
+FIRST_SECONDS, FIRST_SHARE = 20.0, 1 / 15
 """The first member is stopped after so many seconds, or so large a share of the limit if that is more, so that there is
-an answer soon; each of the others after so many times its equal share of the time left, so that others are reached.
+an answer soon.
+"""
+ROUND, FAIR, LEAST_SHARE = 0.5, 1.5, 1 / 60
+"""All members have a turn in this share of the limit: each is stopped after so many times its equal share of what is
+left of it, or after this share of the limit if that is more. The rest of the time is for those that were stopped.
 """
 OUT_OF_TIME, BEHIND = "time limit", "far behind"
 """Why a member was stopped before its training ended."""
@@ -63,17 +69,28 @@ _DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
 
 @dataclass(frozen=True)
 class Entrant:
-    """A member with its complete configuration, and its runs by split."""
+    """A member with its complete configuration, its folder, and its runs by split below it."""
 
     member: Member
     config: RunConfig
+    place: Path
     jobs: tuple[Job, ...]
+
+    def at(self, place: Path) -> Entrant:
+        """The same in another folder."""
+        jobs = [replace(job, folder=place / job.folder.name) for job in self.jobs]
+        return replace(self, place=place, jobs=tuple(jobs))
+
+    def longer(self) -> Entrant:
+        """The same in the folder in which it goes on after it was stopped: ``deep``, ``deep~2``, ``deep~3``."""
+        _, _, number = self.place.name.removeprefix(self.member.name).rpartition("~")
+        return self.at(self.place.with_name(f"{self.member.name}~{int(number or 1) + 1}"))
 
 
 def enter(folder: Path, member: Member, config: RunConfig, splits: Sequence[int]) -> Entrant:
     place = folder / MEMBERS / member.name
     jobs = [Job(place / f"split-{split}", config.for_split(split), split, member.name, "portfolio") for split in splits]
-    return Entrant(member, config, tuple(jobs))
+    return Entrant(member, config, place, tuple(jobs))
 
 
 class Contest:
@@ -133,35 +150,24 @@ class Contest:
                 f"{found[:12]} instead: put the graph back, or start again in a new folder."
             )
         self.before = record["seconds"]
-        for entry in record["members"]:
-            name, done = entry["name"], entry["state"] == DONE_STATE
-            files = [self._path(name, split) for split in self.splits] if done else []
-            if name in self.members and entry["state"] != NOT_REACHED and all(path.is_file() for path in files):
-                self.members[name] = entry
+        entries = {entry["name"]: entry for entry in record["members"]}
+        for number, each in enumerate(self.entrants):
+            entry = entries.get(each.member.name)
+            if entry is None or entry["state"] == NOT_REACHED:
+                continue
+            there = each.at(each.place.with_name(entry["place"]))
+            if entry["state"] != DONE_STATE or all((job.folder / PROBABILITIES).is_file() for job in there.jobs):
+                self.entrants[number], self.members[each.member.name] = there, entry
 
     def run(self, limit: float) -> Report:
         """Train what is left within a limit of seconds; the record, as it lies in the folder then."""
-        if self.finished == len(self.entrants) and (self.folder / DONE).exists():
+        if self.finished == len(self.entrants) and not self._stopped() and (self.folder / DONE).exists():
             return read_ensemble(self.folder)
         (self.folder / DONE).unlink(missing_ok=True)
-        ended = "all members are done"
+        used_up = f"the time limit of {limit:g} s was used up"
         try:
-            for place, each in enumerate(self.entrants):
-                if self.members[each.member.name]["state"] != NOT_REACHED:
-                    continue
-                if self._hopeless(limit):
-                    ended = f"the time limit of {limit:g} s was used up"
-                    for late in self.entrants[place:]:
-                        if (entry := self.members[late.member.name])["state"] == NOT_REACHED:
-                            entry["reason"] = ended
-                    break
-                entry = self._train(each, self._deadline(limit, len(self.entrants) - place))
-                self.members[each.member.name] = entry
-                if self._done():
-                    record = self._write("")
-                    self.progress.on_member_end(each.member.name, record)
-                else:
-                    self.progress.on_left_out(f"The member '{each.member.name}'", entry["reason"])
+            done = self._train_each(limit, used_up) and self._train_longer(limit)
+            ended = "all members are done" if done else used_up
         except KeyboardInterrupt:
             if not self._done():
                 raise
@@ -171,9 +177,71 @@ class Contest:
             raise TrainingError(f"No member of the portfolio could be trained. {reasons}")
         return self._write(ended)
 
+    def _train_each(self, limit: float, used_up: str) -> bool:
+        """Give each member its turn that has had none; whether there was time for all."""
+        for number, each in enumerate(self.entrants):
+            if self.members[each.member.name]["state"] != NOT_REACHED:
+                continue
+            if self._hopeless(limit):
+                for late in self.entrants[number:]:
+                    if (entry := self.members[late.member.name])["state"] == NOT_REACHED:
+                        entry["reason"] = used_up
+                return False
+            entry = self._train(each, self._deadline(limit, len(self.entrants) - number))
+            self.members[each.member.name] = entry
+            if self._done():
+                self.progress.on_member_end(each.member.name, self._write(""))
+            else:
+                self.progress.on_left_out(f"The member '{each.member.name}'", entry["reason"])
+        return True
+
+    def _train_longer(self, limit: float) -> bool:
+        """Go on with members that were stopped, the most promising first, each for as long again; whether all ended.
+
+        A member goes on in a folder of its own, and takes the place of what it was when it ends.
+        """
+        end, failed = self.started + limit, set[str]()
+        while going := [each for each in self._stopped() if each.member.name not in failed]:
+            if (now := time.perf_counter()) > end - LEAST_SHARE * limit:
+                return False
+            each = max(going, key=self._promise)
+            name, longer = each.member.name, each.longer()
+            taken = self.members[name]["seconds_to_fit"]
+            if not longer.place.exists():
+                ended = [
+                    job.folder.name for job in each.jobs if OUT_OF_TIME not in read_report(job.folder)["stopped_by"]
+                ]
+                go_on_in(longer.place, each.place, ended)
+            entry = self._train(longer, min(end, now + max(taken, LEAST_SHARE * limit)))
+            if entry["state"] != DONE_STATE:
+                self.progress.on_left_out(f"The member '{name}', trained longer,", entry["reason"])
+                failed.add(name)
+                continue
+            self.members[name], self.entrants[self.entrants.index(each)] = entry, longer
+            record = self._write("")
+            shutil.rmtree(each.place, ignore_errors=True)
+            self.progress.on_member_end(name, record)
+        return True
+
+    def _stopped(self) -> list[Entrant]:
+        """The members that were stopped by time, and could go on."""
+        return [
+            each for each in self.entrants if self.members[each.member.name]["stopped_by"] and can_go_on(each.place)
+        ]
+
+    def _promise(self, each: Entrant) -> float:
+        """What a member that was stopped may reach: its best score, and as much more as it gained in its last half."""
+        found = []
+        for job in each.jobs:
+            with (job.folder / CURVE).open(encoding="utf-8", newline="") as file:
+                scores = [float(row[f"val_{self.metric}"]) for row in csv.DictReader(file)]
+            half = max(scores[: max(1, len(scores) // 2)])
+            found.append(2 * max(scores) - half)
+        return statistics.fmean(found)
+
     @property
     def finished(self) -> int:
-        """How many members need no training any more."""
+        """How many members have had their turn."""
         return sum(entry["state"] != NOT_REACHED for entry in self.members.values())
 
     def _done(self) -> list[str]:
@@ -189,7 +257,8 @@ class Contest:
         now, end = time.perf_counter(), self.started + limit
         if not self._done():
             return min(end, now + max(FIRST_SECONDS, FIRST_SHARE * limit))
-        return min(end, now + FAIR * (end - now) / members)
+        share = FAIR * (self.started + ROUND * limit - now) / members
+        return min(end, now + max(share, LEAST_SHARE * limit))
 
     def _train(self, entrant: Entrant, deadline: float) -> Report:
         """Train a member on all splits, or go on with it; what became of it."""
@@ -199,9 +268,9 @@ class Contest:
             for job in entrant.jobs:
                 if job.done:
                     finished_report(job, loaded)
-            place = entrant.jobs[0].folder.parent
-            for batch in make_batches(entrant.jobs, group=place):
-                errors = run_batch(batch, loaded, [self.progress], stop=partial(self._stop, deadline))
+            for batch in make_batches(entrant.jobs, group=entrant.place):
+                stop = partial(self._stop, deadline)
+                errors = run_batch(batch, loaded, [self.progress], stop=stop, resumable=OUT_OF_TIME)
                 for folder, error in errors.items():
                     raise TrainingError(f"{folder.name}: {error}")
             return self._measure(entrant, loaded)
@@ -253,7 +322,8 @@ class Contest:
         return read_probabilities(self._path(name, split), (len(self.y), len(self.names)), nodes)
 
     def _path(self, name: str, split: int) -> Path:
-        return self.folder / MEMBERS / name / f"split-{split}" / PROBABILITIES
+        place: str = self.members[name]["place"]
+        return self.folder / MEMBERS / place / f"split-{split}" / PROBABILITIES
 
     def _write(self, ended: str) -> Report:
         record = self._ensemble(ended)
@@ -379,6 +449,7 @@ def _waiting(entrant: Entrant) -> Report:
         "name": entrant.member.name,
         "model": entrant.member.model,
         "settings": dict(entrant.member.settings),
+        "place": entrant.place.name,
         "state": NOT_REACHED,
         "reason": "",
         **dict.fromkeys(unknown),

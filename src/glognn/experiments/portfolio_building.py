@@ -100,8 +100,9 @@ def read_judged(folder: str | Path, data_mirror: str | Path | None = None) -> Ju
     asked, record = Asked.read(folder), read_ensemble(folder)
     if asked.folds:
         raise InputError(f"'{folder}' must be of a graph with given splits. Its members have no test nodes.")
-    done = {entry["name"]: entry["seconds_to_fit"] for entry in record["members"] if entry["state"] == DONE_STATE}
+    done = {entry["name"]: entry for entry in record["members"] if entry["state"] == DONE_STATE}
     members = [member for member in asked.members if member.name in done]
+    places = [done[member.name]["place"] for member in members]
     config = members[0].resolve(asked.settings, asked.dataset, asked.splits)
     graph = Graphs(data_mirror).of(config).graph
     shape = graph.num_nodes, graph.num_classes
@@ -113,8 +114,8 @@ def read_judged(folder: str | Path, data_mirror: str | Path | None = None) -> Ju
         y = {name: graph.y.cpu().numpy()[nodes] for name, nodes in chosen.items()}
         said = {
             name: [
-                read_probabilities(folder / MEMBERS / member.name / f"split-{split}" / PROBABILITIES, shape, nodes)
-                for member in members
+                read_probabilities(folder / MEMBERS / place / f"split-{split}" / PROBABILITIES, shape, nodes)
+                for place in places
             ]
             for name, nodes in chosen.items()
             if name != "train"
@@ -125,7 +126,7 @@ def read_judged(folder: str | Path, data_mirror: str | Path | None = None) -> Ju
             for name, found in said.items()
         }
         splits.append(Said(both["val"], y["val"], both["test"], y["test"]))
-    seconds = [done[member.name] for member in members]
+    seconds = [done[member.name]["seconds_to_fit"] for member in members]
     return JudgedGraph(Path(asked.dataset).stem, scoring(graph, config.training), members, seconds, splits)
 
 

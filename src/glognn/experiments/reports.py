@@ -157,6 +157,8 @@ def read_ensemble(folder: Path) -> Report:
     record = _sealed_record(
         folder, ENSEMBLE, ENSEMBLE_VERSION, _ENSEMBLE, f"has no trained member yet: there is no {ENSEMBLE}"
     )
+    for member in record["members"]:
+        member.setdefault("place", member["name"])  # which came later
     if wrong := _take_positive(record, record["classes"]) or _contradiction(record):
         raise InputError(f"'{folder / ENSEMBLE}' is damaged: {wrong}.")
     return record
@@ -170,7 +172,9 @@ def _contradiction(record: Report) -> str:
         if wrong := misfit(scores, dict.fromkeys(known, _SPREAD)):
             return wrong
     for name, member in members.items():
-        if member["state"] not in _STATES or not is_file_name(name):
+        places = name, member["place"]
+        named = all(isinstance(place, str) and is_file_name(place) for place in places)
+        if member["state"] not in _STATES or not named:
             return f"members must be named as folders, in a state of {', '.join(_STATES)}, not {name!r:.60}"
         if member["state"] == "done" and None in (member["val"], member["seconds_to_fit"]):
             return f"the member {name!r:.60} is done, without a score"

@@ -161,14 +161,19 @@ class _Recorder(Callback):
 class _BatchCheckpoint(Checkpoint):
     """Of runs whose folders must still be there: writing into a deleted one would make it anew, without the rest."""
 
-    def __init__(self, batch: Batch, *, interval: float, identity: str) -> None:
+    def __init__(self, batch: Batch, *, interval: float, identity: str, resumable: str) -> None:
         super().__init__(batch.checkpoint, interval=interval, identity=identity)
-        self.batch = batch
+        self.batch, self.resumable = batch, resumable
 
     def save(self, snapshot: Snapshot) -> None:
         for job in self.batch.jobs:
             _check_present(job)
         super().save(snapshot)
+
+    def keep_stopped(self, reason: str, snapshot: Callable[[], Snapshot]) -> None:
+        if reason == self.resumable and (state := snapshot()).values["alive"]:
+            Checkpoint(self.batch.stopped, interval=0, identity=self.identity).save(state)
+            write_json(self.batch.stopped.with_suffix(".json"), {"members": self.batch.names})
 
 
 def _check_present(job: Job) -> None:
@@ -183,25 +188,27 @@ def run_batch(
     on_run_end: Callable[[Report], None] = lambda report: None,
     stop: Stop | None = None,
     appraiser: Appraiser | None = None,
+    resumable: str = "",
 ) -> dict[Path, str]:
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
     A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
     goes on from the last checkpoint. Where ``stop`` gives a reason to stop, all that are under way end with their best
-    weights so far. What an ``appraiser`` says of each is part of its report.
+    weights so far; if it is the ``resumable`` one, their state is kept (:attr:`Batch.stopped`). What an ``appraiser``
+    says of each is part of its report.
     """
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
     most = len(batch.jobs) if len(batch.jobs) == 1 else members_at_once(config.model, graph, config.training)
     if most >= len(batch.jobs):
-        errors = _train_as_one(batch, loaded, callbacks, on_run_end, stop, appraiser)
+        errors = _train_as_one(batch, loaded, callbacks, on_run_end, stop, appraiser, resumable)
         if errors is not None:
             return errors
         most = -(-len(batch.jobs) // 2)
     elif batch.checkpoint.exists():
         _say_fewer(batch, most)
     parts = _parts(batch, loaded, most, on_run_end)
-    found = [run_batch(part, loaded, callbacks, on_run_end, stop, appraiser) for part in parts]
+    found = [run_batch(part, loaded, callbacks, on_run_end, stop, appraiser, resumable) for part in parts]
     return {folder: error for errors in found for folder, error in errors.items()}
 
 
@@ -212,6 +219,7 @@ def _train_as_one(
     on_run_end: Callable[[Report], None],
     stop: Stop | None,
     appraiser: Appraiser | None,
+    resumable: str,
 ) -> dict[Path, str] | None:
     """Errors by the folder of the run they ended; ``None`` where memory does not hold all members at once."""
     config, graph = batch.jobs[0].config, loaded.graph
@@ -236,7 +244,7 @@ def _train_as_one(
                 splits=[job.split for job in batch.jobs],
                 configs=[job.config.training for job in batch.jobs],
                 callbacks=[recorder, *callbacks],
-                checkpoint=_checkpoint(batch, loaded),
+                checkpoint=_checkpoint(batch, loaded, resumable),
                 stop=stop,
             )
     except (TooLargeError, MemoryExhaustedError):
@@ -266,12 +274,13 @@ def _say_fewer(batch: Batch, most: int) -> None:
     logger.warning("Memory does not hold %d runs at once: going on with %d at a time.", len(batch.jobs), most)
 
 
-def _checkpoint(batch: Batch, loaded: LoadedGraph) -> _BatchCheckpoint:
+def _checkpoint(batch: Batch, loaded: LoadedGraph, resumable: str = "") -> _BatchCheckpoint:
     identity = "".join(_identity(job.config, loaded) for job in batch.jobs)
     return _BatchCheckpoint(
         batch,
         interval=batch.jobs[0].config.training.checkpoint_interval,
         identity=hashlib.sha256(identity.encode()).hexdigest(),
+        resumable=resumable,
     )
 
 

@@ -81,10 +81,8 @@ class SavedEnsemble(Saved):
     @cached_property
     def members(self) -> dict[str, list[SavedModel]]:
         """The trained models of each member, one for each split; files that are not as they were are refused."""
-        return {
-            name: [open_run(self.folder / MEMBERS / name / f"split-{split}") for split in self.splits]
-            for name in self.weights
-        }
+        places = {entry["name"]: self.folder / MEMBERS / entry["place"] for entry in self.record["members"]}
+        return {name: [open_run(places[name] / f"split-{split}") for split in self.splits] for name in self.weights}
 
     @property
     def _first(self) -> SavedModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +126,9 @@ class Checkpoint:
     def save(self, snapshot: Snapshot) -> None:
         values = snapshot.values | {"identity": self.identity, "engine": snapshot.engine}
         save_tensors(self.path, snapshot.tensors, values)
+
+    def keep_stopped(self, reason: str, snapshot: Callable[[], Snapshot]) -> None:
+        """Members are about to be stopped for a reason of the caller's; nothing is kept of them here."""
 
     def load(self) -> Snapshot | None:
         """The latest snapshot, or ``None`` when there is none yet."""

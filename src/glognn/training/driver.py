@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -273,6 +274,8 @@ class _Driver:
             self.engine.remember(improved)
         going = {i: self.histories[i] for i in self.alive if i not in ended}
         stop = self.stop(going) if going and self.stop is not None else ""
+        if stop and self.checkpoint is not None:
+            self.checkpoint.keep_stopped(stop, partial(self._stopped, going))
         for i, history in going.items():
             if stopped_by := history.stop_reason() or stop:
                 ended[i] = history.result(
@@ -332,14 +335,22 @@ class _Driver:
         self._leave(wrong)
         return wrong
 
+    def _snapshot(self, alive: list[int]) -> Snapshot:
+        values = {
+            "alive": alive,
+            "inside": self.inside,
+            "histories": [self.histories[i].values() for i in alive],
+        }
+        return Snapshot(self.engine.snapshot(), values, self.choice.engine.name)
+
+    def _stopped(self, going: Mapping[int, History]) -> Snapshot:
+        """Of members that are stopped now and would have gone on."""
+        able = [i for i, history in going.items() if not history.stop_reason()]
+        return self._snapshot([i for i in able if not self.engine.not_finite(self.inside.index(i))])
+
     def _save(self) -> None:
         assert self.checkpoint is not None
-        values = {
-            "alive": self.alive,
-            "inside": self.inside,
-            "histories": [self.histories[i].values() for i in self.alive],
-        }
-        self.checkpoint.save(Snapshot(self.engine.snapshot(), values, self.choice.engine.name))
+        self.checkpoint.save(self._snapshot(self.alive))
         for i in self.alive:
             self.histories[i].saved = self.histories[i].epoch
 
