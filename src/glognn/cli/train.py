@@ -88,13 +88,18 @@ def command(
         str | None,
         typer.Option(
             "--quality",
-            help="With auto: 'fast', 'good' or 'best', the first 3 or 10 members of the portfolio, or all. "
+            help="With auto: 'fast', 'good' or 'best', the first 3 or 12 members of the portfolio, or all. "
             "[dim]Default: good.[/dim]",
         ),
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option("--folds", min=2, max=1000, help="With auto and no given split. [dim]Default: 5.[/dim]"),
+        typer.Option(
+            "--folds",
+            min=2,
+            max=1000,
+            help="With auto and no given split. [dim]Default: 5, on large graphs fewer.[/dim]",
+        ),
     ] = None,
     portfolio: Annotated[
         Path | None, typer.Option("--portfolio", help="With auto: file of another portfolio than the package's.")

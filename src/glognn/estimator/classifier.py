@@ -30,7 +30,7 @@ from glognn.errors import InputError
 from glognn.estimator.features import index_ids, needs_encoding, refuse_complex
 from glognn.estimator.folder import load_classifier, save_classifier
 from glognn.estimator.settings import OWN, SETTINGS, plain, seed_of, with_settings
-from glognn.experiments.auto import FOLDS, MODEL_NAME, QUALITY, TIME_LIMIT, auto
+from glognn.experiments.auto import MODEL_NAME, QUALITY, TIME_LIMIT, auto
 from glognn.experiments.carried import CarriedFolder
 from glognn.experiments.config import RunConfig, resolve
 from glognn.experiments.explanations import feature_names, open_explainer
@@ -90,7 +90,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         calibrate: ``"temperature"`` or ``"isotonic"``: correct probabilities on validation nodes.
         time_limit: Of ``"auto"``: seconds to train.
         quality: Of ``"auto"``: ``"fast"``, ``"good"`` or ``"best"``, how much of the portfolio is tried.
-        folds: Of ``"auto"``: how many, where no mask says which nodes validate.
+        folds: Of ``"auto"``: how many, where no mask says which nodes validate; by default 5, fewer on large graphs.
         random_state: Seed of initial weights, dropout and the validation nodes.
         settings: Those of the model (``glognn models NAME`` lists them), of
             :class:`~glognn.training.config.TrainingConfig` and of :class:`~glognn.graph.config.GraphConfig`, each a
@@ -124,7 +124,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         split: int = 0,
         time_limit: float = TIME_LIMIT,
         quality: str = QUALITY,
-        folds: int = FOLDS,
+        folds: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
         **settings: Any,
     ) -> None:

@@ -226,7 +226,11 @@ def _from_ensemble(cls: type[GloGNNClassifier], saved: SavedEnsemble) -> GloGNNC
     asked = Asked.read(saved.folder)
     if saved.fitted is None:
         given: dict[str, Any] = {"time_limit": asked.time_limit, "quality": asked.quality, "split": saved.split}
-        given |= {"folds": asked.folds or FOLDS, "random_state": asked.settings.get("seed", 0), **asked.settings}
+        given |= {
+            "folds": None if asked.folds in (0, FOLDS) else asked.folds,
+            "random_state": asked.settings.get("seed", 0),
+            **asked.settings,
+        }
         found = cls(MODEL_NAME, **{name: value for name, value in given.items() if name in cls().get_params()})
         found.classes_, found._has_graph = saved.class_array(), True
         found.pos_label = found._label(saved.positive) if asked.settings.get("positive_class") else None

@@ -38,6 +38,10 @@ AUTO_VERSION = 1
 MODEL_NAME = "auto"
 """What stands for a portfolio where a model is named."""
 TIME_LIMIT, QUALITY, FOLDS = 300.0, "good", 5
+SIZE_PER_SECOND = {"cpu": 66.0, "cuda": 1300.0}
+"""Nodes and tenths of edges for which a second of the limit is time enough to train on all folds; on larger graphs
+fewer of them are trained on.
+"""
 _ASKED: Form = {
     "dataset": str,
     "splits": str,
@@ -146,7 +150,7 @@ def auto(
     *,
     tables: TableOptions | None = None,
     splits: str | None = None,
-    folds: int = FOLDS,
+    folds: int | None = None,
     time_limit: float | None = None,
     quality: str = QUALITY,
     portfolio: str | Path | None = None,
@@ -161,19 +165,21 @@ def auto(
     With given splits every split has an ensemble of its own, weighted on its validation nodes. Without, all labels are
     used: each fold is predicted by models trained on the others, and the ensemble is weighted on these predictions.
 
-    The time limit counts from when the graph is loaded. A member is stopped, with its best weights so far, at the limit
-    or when it has used twice its equal share of the time left (the first: 20 s, or a fifteenth of the limit if that is
-    more); one is not started when the time left is less than a quarter of what those before it took on average.
-    One that is far behind the best so far has a quarter of its patience.
+    The time limit counts from when the graph is loaded. In its first half every member has a turn, and is stopped, with
+    its best weights so far, when it has used one and a half times its equal share (the first: 20 s, or a fifteenth of
+    the limit if that is more). Then those that were stopped go on, the most promising first. One is not started when
+    the time left is less than a quarter of what those before it took on average. One that is far behind the best so far
+    has a quarter of its patience.
     Interrupted by Ctrl-C, it ends with the members that are finished; before the first, the interruption goes on.
 
     Args:
         data: A PyTorch Geometric ``Data``, a dataset by name or a graph file; by default ``pairs``.
         tables: Your own tables instead.
         splits: Of the given splits, ``all`` (the default), ``3``, ``0,2,5`` or ``0-4``.
-        folds: How many, where no split is given.
+        folds: How many, where no split is given; by default 5, and on a graph that is large for the time limit only the
+            first of them are trained on.
         time_limit: Seconds, by default 300; a folder gone on with has as many again.
-        quality: ``fast``, ``good`` or ``best``: the first 3 or 10 members of the portfolio, or all.
+        quality: ``fast``, ``good`` or ``best``: the first 3 or 12 members of the portfolio, or all.
         portfolio: File of another portfolio than the package's.
         out: Folder; by default ``runs/<time>-<dataset>``.
         resume: Go on with this folder; takes no settings but ``time_limit``.
@@ -205,11 +211,18 @@ def auto(
     folder = Path(out) if out else new_folder(Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{label}")
     with held_for_new_runs(folder, new=not out):
         if tables is not None:
-            used = 0 if tables.split_column or tables.random_splits or tables.fractions else folds
+            used = 0 if tables.split_column or tables.random_splits or tables.fractions else folds or FOLDS
             dataset = make_graph(replace(tables, folds=used), folder, progress)
             origin = _tables_origin(folder)
         else:
-            dataset, origin, used = _place_graph(named, data, folder, folds, settings, data_mirror)
+            dataset, origin, used = _place_graph(named, data, folder, folds or FOLDS, settings, data_mirror)
+        if used and folds is None and splits is None:
+            trained = _folds_in_time(dataset, used, time_limit or TIME_LIMIT, str(settings.get("device", "auto")))
+            if trained < used:
+                splits, origin = (
+                    f"0-{trained - 1}" if trained > 1 else "0",
+                    f"{origin}, of which {trained} are trained on in the time given",
+                )
         asked = Asked(
             dataset,
             splits or "all",
@@ -223,6 +236,16 @@ def auto(
         first, *_ = [member.resolve(settings, dataset, splits) for member in members]
         asked.write(folder, first.training)
         return _run(folder, asked, asked.time_limit, data_mirror, progress)
+
+
+def _folds_in_time(dataset: str, folds: int, limit: float, device: str) -> int:
+    """How many of the folds to train on: one well-trained model is better than five that have hardly begun."""
+    from glognn.training.devices import resolve_device
+
+    data = load_source(find_source(dataset)).data
+    size = data.y.numel() + data.edge_index.shape[1] / 10
+    found = folds * SIZE_PER_SECOND[resolve_device(device).type] * limit / size
+    return int(min(max(found, 1), folds))
 
 
 def _tables_origin(folder: Path) -> str:

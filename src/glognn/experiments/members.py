@@ -394,6 +394,8 @@ class Contest:
         graph = self.loaded.graph
         if appraised:
             return over_splits(appraised, graph.num_isolated / graph.num_nodes)
+        if len(self._done()) < 2:
+            return {}  # an answer soon is worth more
         first = self.splits[0]  # the others would take time from the members
         if first not in self.baselines:
             self.baselines[first] = self.appraiser.baseline_scores(first, self.training, decided=self.decides)

@@ -23,7 +23,7 @@ from glognn.training.config import TrainingConfig
 PORTFOLIO = Path(__file__).with_name("portfolio.toml")
 LONGEST = 100
 """Bytes of a member's name, so that every file system has folders of it."""
-QUALITIES: dict[str, int | None] = {"fast": 3, "good": 10, "best": None}
+QUALITIES: dict[str, int | None] = {"fast": 3, "good": 12, "best": None}
 """How many members of a portfolio are trained, the first ones; ``None``: all."""
 
 

@@ -77,7 +77,7 @@ def train_tables(
         model: Name of a model, or several; by default ``auto``.
         time_limit: With auto, seconds; by default 300.
         quality: With auto, ``fast``, ``good`` or ``best``.
-        folds: With auto and no given split, by default 5.
+        folds: With auto and no given split, by default 5, on large graphs fewer.
         portfolio: With auto, file of another portfolio than the package's.
         splits: ``all`` (the default), ``3``, ``0,2,5`` or ``0-4``.
         config: Settings file.
