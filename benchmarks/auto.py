@@ -7,7 +7,8 @@
 
 ``members`` trains all of ``candidates.toml`` on every graph, in a folder for each, and goes on where it was stopped.
 ``build`` makes a portfolio for each graph from the folders of all others, those of the same origin left out too, and
-one from all of them. ``judge`` trains a graph's portfolio within the time limit. They take graphs by name or file;
+one from all of them. ``judge`` trains a graph's portfolio, or without ``--portfolios`` the package's, within the time
+limit. They take graphs by name or file;
 ``members`` and ``judge`` may be run by several processes on different graphs, and add to what is there.
 """
 
@@ -52,6 +53,7 @@ def build(datasets: list[str], options: argparse.Namespace) -> None:
     """A portfolio for each graph, and what it was built from, in ``portfolios``."""
     folders = sorted(path.parent for path in options.runs.glob(f"*/{DONE}"))
     graphs = {folder.name: read_judged(folder, options.data_mirror) for folder in folders}
+    options.portfolios = options.portfolios or Path("runs/portfolios")
     options.portfolios.mkdir(parents=True, exist_ok=True)
     for name in ("all", *map(name_of, datasets)):
         same = next((origin for origin in ORIGINS if name in origin), {name})
@@ -65,7 +67,7 @@ def build(datasets: list[str], options: argparse.Namespace) -> None:
 def judge(dataset: str, options: argparse.Namespace) -> dict[str, Any]:
     """The record of a graph: its portfolio, what became of its members, and the scores of the ensemble."""
     name = name_of(dataset)
-    portfolio = options.portfolios / f"{name}.toml"
+    portfolio = options.portfolios / f"{name}.toml" if options.portfolios else None
     more: dict[str, Any] = {"splits": options.splits, "quality": options.quality, "device": options.device}
     if options.threads:
         more["threads"] = options.threads
@@ -84,7 +86,7 @@ def judge(dataset: str, options: argparse.Namespace) -> dict[str, Any]:
         "time_limit": options.time_limit or 300,
         "device": options.device,
         "quality": options.quality,
-        "portfolio": [member.table() for member in read_portfolio(portfolio)],
+        "portfolio": [member.table() for member in read_portfolio(portfolio)] if portfolio else "of the package",
         "members": record["members"],
         **{each: record[each] for each in (*kept, "baselines", "versions", "machine")},
     }
@@ -116,11 +118,11 @@ def main() -> None:
     parser.add_argument("what", choices=("members", "build", "judge", "table"))
     parser.add_argument("--datasets", default=SMALL)
     parser.add_argument("--runs", type=Path, default=Path("runs/portfolio"), help="folder of what 'members' trains")
-    parser.add_argument("--portfolios", type=Path, default=Path("runs/portfolios"), help="folder of what 'build' makes")
+    parser.add_argument("--portfolios", type=Path, help="folder of what 'build' makes; judge: default, the package's")
     parser.add_argument("--size", type=int, default=12, help="members of a portfolio that 'build' makes")
     parser.add_argument("--splits", default="all")
     parser.add_argument("--time-limit", type=float, help="seconds; members: for each graph, default: none")
-    parser.add_argument("--quality", default="best")
+    parser.add_argument("--quality", default="good")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--data-mirror", type=Path)
