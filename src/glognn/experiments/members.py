@@ -20,7 +20,7 @@ import numpy as np
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
 from glognn.experiments.advice import describe, look
-from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, rule_of, spread
+from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import RunConfig, parse_splits
 from glognn.experiments.ensemble import apply, scores, select
@@ -36,13 +36,21 @@ from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
 from glognn.metrics import Floats, Integers
 from glognn.storage import write_atomically, write_json
-from glognn.training.calibration import Calibration, calibrated, temperature
+from glognn.training.calibration import Calibration, temperature
+from glognn.training.config import BY_RANK
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
 from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict
 from glognn.training.preflight import ran_out
-from glognn.training.threshold import choose_threshold
+from glognn.training.threshold import (
+    calibration_of,
+    choose_threshold,
+    describe_rule,
+    ranks_two,
+    rule_of,
+    shifts_odds,
+)
 
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
@@ -57,8 +65,8 @@ FAR, PATIENCE_BEHIND = 0.1, 0.25
 """A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
 when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
 """
-_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
-"""Metrics that a threshold of two classes serves, whether or not it is asked for."""
+_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc", *BY_RANK)
+"""Metrics that a threshold of two classes serves, unless none is asked for; of ranks, it finds rare classes."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +123,7 @@ class Contest:
         }
         self.description = describe(look(graph, self.splits[0], folds=folds))
         self.appraiser = Appraiser(graph, self.names, folds=folds)
-        wanted = self.training.threshold != "none" or self.metric in _DECIDING
-        self.decides = wanted and len(self.names) == 2
+        self.rule = rule_of(self.training, len(self.names), _DECIDING)
         self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
@@ -285,10 +292,12 @@ class Contest:
             used = [place for place, weight in enumerate(chosen.weights) if weight]
             splits[str(split)] = {
                 "weights": {names[place]: float(chosen.weights[place]) for place in used},
-                "temperatures": {names[place]: chosen.temperatures[place] for place in used},
+                "temperatures": {names[place]: chosen.each[place].temperature for place in used},
+                "shifts": {names[place]: list(chosen.each[place].shifts) for place in used},
                 "temperature": chosen.temperature,
                 "calibration": None if chosen.calibration is None else chosen.calibration.as_dict(),
                 "threshold": chosen.threshold,
+                "threshold_for": describe_rule(self.rule, self.metric) if chosen.threshold is not None else "",
                 "val": self._score(together["val"], truth[split], chosen.threshold),
                 "test": self._score(together["test"], self.y[tested], chosen.threshold),
             }
@@ -326,7 +335,9 @@ class Contest:
             return over_splits(appraised, graph.num_isolated / graph.num_nodes)
         first = self.splits[0]  # the others would take time from the members
         if first not in self.baselines:
-            self.baselines[first] = self.appraiser.baseline_scores(first, self.training, decided=self.decides)
+            self.baselines[first] = self.appraiser.baseline_scores(
+                first, self.training, decided=self.rule.kind != "none"
+            )
         return {"baselines": baselines_over(list(self.baselines.values()))}
 
     def _score(self, together: Floats, y: Integers, threshold: float | None) -> float | None:
@@ -334,29 +345,31 @@ class Contest:
         return None if np.isnan(value) else float(value)
 
     def _weigh(self, found: Floats, y: Integers) -> _Weighed:
-        temperatures = [temperature(each, y) for each in found]
-        alone = _each_calibrated(found, temperatures)
+        """Members calibrated, their weights, and what becomes of their mean."""
+        training, classes = self.training, len(self.names)
+        by_rank = ranks_two(training, classes)
+        each = [Calibration.fit("temperature", said, y, shifted=by_rank) for said in found]
+        alone = _each_calibrated(found, each)
         weights = select(alone, y, self.scoring)
-        chosen = _Weighed(temperatures, weights, temperature(np.tensordot(weights, alone, axes=1), y))
-        weighted, kind = self.training.class_weight != "none", self.training.calibrate
-        if kind == "isotonic" or (kind != "none" and weighted):
+        chosen = _Weighed(each, weights, temperature(np.tensordot(weights, alone, axes=1), y))
+        kind, shifted = calibration_of(training, classes), shifts_odds(training, classes)
+        if kind == "isotonic" or (kind != "none" and shifted):
             together = chosen.together(found)
-            fitted = Calibration.fit(kind, together, y, weighted=weighted, positive=self.scoring.positive)
+            fitted = Calibration.fit(kind, together, y, shifted=shifted, positive=self.scoring.positive)
             chosen = replace(chosen, calibration=fitted)
-        if not self.decides or len(np.unique(y)) < 2:
+        if self.rule.kind == "none" or len(np.unique(y)) < 2:
             return chosen
-        rule = rule_of(self.training)
-        return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, rule))
+        return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, self.rule))
 
 
 @dataclass(frozen=True)
 class _Weighed:
-    """How members are made one: a temperature and a weight of each; temperature, calibration, threshold of their mean.
+    """How members are made one: a calibration and a weight of each; temperature, calibration, threshold of their mean.
 
     All are chosen on the same nodes, in this order.
     """
 
-    temperatures: Sequence[float]
+    each: Sequence[Calibration]
     weights: Floats
     temperature: float
     calibration: Calibration | None = None
@@ -364,12 +377,12 @@ class _Weighed:
 
     def together(self, found: Floats) -> Floats:
         """Probabilities of the ensemble from those of its members."""
-        mean = apply(self.weights, _each_calibrated(found, self.temperatures), self.temperature)
+        mean = apply(self.weights, _each_calibrated(found, self.each), self.temperature)
         return mean if self.calibration is None else self.calibration.apply(mean)
 
 
-def _each_calibrated(found: Floats, temperatures: Sequence[float]) -> Floats:
-    return np.stack([calibrated(each, heat) for each, heat in zip(found, temperatures, strict=True)])
+def _each_calibrated(found: Floats, each: Sequence[Calibration]) -> Floats:
+    return np.stack([calibration.apply(said) for said, calibration in zip(found, each, strict=True)])
 
 
 def _waiting(entrant: Entrant) -> Report:
