@@ -1,56 +1,69 @@
 """What a practitioner gets on seven sets of tables: our models and others', on the same three 50/25/25 splits.
 
+    python benchmarks/practitioner.py --make runs/practitioner
     python benchmarks/practitioner.py --datasets fraud,social --methods glognn++,glognn2,logistic,boosting,sage
-    python benchmarks/practitioner.py --methods auto --time-limit 120
-    python benchmarks/practitioner.py --table
+    python benchmarks/practitioner.py --methods auto --time-limit 120 --device cuda --cores 0-5 --threads 2
+    python benchmarks/practitioner.py --merge elsewhere.jsonl
 
-Every split of every method is a line of ``--out``; what is there is not done again, so that a run may be stopped,
-divided and widened. ``--table`` writes the Markdown table of the lines beside them. ``--make FOLDER`` only writes the
-tables.
+Tables are made into ``--data``, a folder for each, with the graph that the package makes of them; where they lie there
+already, neither the verified graphs nor readers of tables are needed. Every split of every method is a line of
+``--out``, written as soon as it is there; what is there is not done again, so that a run may be stopped, divided and
+widened. There is a process for every ``--threads`` of ``--cores``, bound to them. ``--merge`` puts records made
+elsewhere in place of those of the same dataset, method and split and writes the Markdown table beside ``--out`` anew.
 
 Datasets: ``fraud`` (accounts with text ids, dates, categories and gaps; few fraudsters, most of whose edges lead to
 others), ``social`` (directed, weighted) and ``citations`` are generated; ``reed98``, ``minesweeper``, ``chameleon``
 (its 300 most frequent words) and ``twitch-de`` (200 columns) are the verified graphs of ``--verified`` as tables.
 
 Methods: any of our models by name, with defaults (``others``: all but ``glognn++`` and ``glognn2``); ``tuned``:
-glognn++ after a search of 30 trials; ``auto`` within ``--time-limit`` seconds; scikit-learn's ``logistic`` regression
-and ``boosting`` (HistGradientBoosting), both on features beside the means of neighbours' features; ``sage``: PyTorch
-Geometric's GraphSAGE. Scores are computed here, by scikit-learn, from the probabilities that each method gives. A model
-that cannot be trained on a graph is said and left out.
+glognn++ after a search of ``--trials`` trials for each split by itself; ``auto`` within ``--time-limit`` seconds for
+all splits together; scikit-learn's ``logistic`` regression and ``boosting`` (HistGradientBoosting), both on features
+beside the means of neighbours' features; ``sage``: PyTorch Geometric's GraphSAGE. Scores are computed here, by
+scikit-learn, from the probabilities that each method gives. A model that cannot be trained on a graph is said and left
+out.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
+import hashlib
 import json
 import os
+import shutil
 import statistics
+import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-import torch
 
 import glognn
-from glognn.data.table_graph import TableOptions, graph_from_tables
-from glognn.errors import GloGNNError
-from glognn.experiments.auto import auto
-from glognn.experiments.environment import machine, versions
-from glognn.experiments.saved import open_saved
+from glognn.data.layout import GRAPH, TABLES
+from glognn.experiments.workers import do_tasks
 from glognn.models.configs import MODELS
 
-Frames = tuple[pd.DataFrame, pd.DataFrame]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Frames = tuple[pd.DataFrame, pd.DataFrame]
+
 Numbers = npt.NDArray[Any]
+Task = tuple[str, str, str]
+"""A dataset, a method and the splits, as numbers with commas."""
 SPLITS, TRIALS = 3, 30
 OURS = ("glognn++", "glognn2")
 LEARNERS = ("logistic", "boosting", "sage")
+KEPT = "kept"
+"""Folder of what the package keeps of tables, beside the graph: reading that would need a reader of tables."""
+LONG = ("auto", "tuned")
+"""Methods that are begun first, for they take longest."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,8 @@ class Dataset:
 
 def fraud(_: Path) -> Frames:
     """5,000 accounts, 4 % of them fraudsters, to whom victims send money; fraudsters look nearly like others."""
+    import pandas as pd
+
     random = np.random.default_rng(18)
     count, bad = 5000, 200
     ids = np.array([f"ACC-{number:06d}" for number in random.choice(10**6, count, replace=False)])
@@ -110,6 +125,8 @@ def fraud(_: Path) -> Frames:
 
 def social(_: Path) -> Frames:
     """3,000 members of four groups, each of which follows the next: the direction of an edge says which."""
+    import pandas as pd
+
     random = np.random.default_rng(19)
     count, shares = 3000, [0.4, 0.3, 0.2, 0.1]
     group = random.choice(4, count, p=shares)
@@ -135,6 +152,8 @@ def social(_: Path) -> Frames:
 
 def citations(_: Path) -> Frames:
     """2,500 papers of six fields that cite their own, with 150 words that are there or not."""
+    import pandas as pd
+
     random = np.random.default_rng(20)
     count, words = 2500, 150
     topic = random.choice(6, count, p=[0.3, 0.2, 0.16, 0.14, 0.12, 0.08])
@@ -158,6 +177,8 @@ def verified(file: str, names: tuple[str, ...], columns: int | None = None) -> C
     """A verified graph as tables; of sparse features the most frequent columns."""
 
     def make(folder: Path) -> Frames:
+        import pandas as pd
+
         with np.load(folder / file, allow_pickle=False) as arrays:
             labels, ends = arrays["node_labels"], arrays["edge_index"]
             if "node_metadata" in arrays:
@@ -215,57 +236,58 @@ def score(dataset: Dataset, classes: list[str], y: Numbers, probabilities: Numbe
     return float((predicted == y).mean())
 
 
+def make_tables(name: str, folder: Path, verified_graphs: Path) -> None:
+    """The tables of a dataset and the graph that the package makes of them, in a folder."""
+    from glognn.data.table_graph import TableOptions, graph_from_tables
+
+    dataset = DATASETS[name]
+    nodes, edges = dataset.make(verified_graphs)
+    folder.mkdir(parents=True, exist_ok=True)
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    edges.to_csv(folder / "edges.csv", index=False)
+    tables, data = graph_from_tables(
+        TableOptions(nodes=folder / "nodes.csv", edges=folder / "edges.csv", random_splits=SPLITS, **dataset.options)
+    )
+    kept = tables.save(folder / KEPT, data)
+    shutil.copyfile(kept, folder / GRAPH)
+
+
 class Problem:
-    """A dataset in a folder: its tables, and the graph that the package makes of them, with everyone's splits."""
+    """A dataset in a folder: the graph that the package made of its tables, with everyone's splits."""
 
-    def __init__(self, name: str, folder: Path, verified_graphs: Path, device: str = "cpu") -> None:
-        self.name, self.dataset, self.folder, self.device = name, DATASETS[name], folder, device
-        nodes, edges = self.dataset.make(verified_graphs)
-        folder.mkdir(parents=True, exist_ok=True)
-        nodes.to_csv(folder / "nodes.csv", index=False)
-        edges.to_csv(folder / "edges.csv", index=False)
-        self.tables = TableOptions(
-            nodes=folder / "nodes.csv", edges=folder / "edges.csv", random_splits=SPLITS, **self.dataset.options
-        )
+    def __init__(self, name: str, folder: Path, device: str = "cpu") -> None:
+        from glognn.data.sources import find_source, load_source
 
-    def graph(self) -> tuple[list[str], Any]:
-        """Names of the classes, and the graph with its masks."""
-        tables, data = graph_from_tables(self.tables)
-        return [str(name) for name in tables.classes.names], data
+        self.name, self.dataset, self.device = name, DATASETS[name], device
+        self.path = (folder / GRAPH).resolve()
+        self.data: Any = load_source(find_source(str(self.path))).data
+        kept = json.loads((folder / KEPT / TABLES).read_text(encoding="utf-8"))
+        self.classes = [str(each) for each in kept["classes"]["names"]]
 
     def settings(self) -> dict[str, Any]:
-        """What is said to the package."""
-        return {"metric": self.dataset.metric, "positive_class": self.dataset.positive or "", "device": self.device}
+        """What is said to the package; classes of a graph alone have numbers for names."""
+        positive = self.dataset.positive and str(self.classes.index(self.dataset.positive))
+        return {"metric": self.dataset.metric, "positive_class": positive or "", "device": self.device}
 
-    def scores(self, run: Path) -> list[dict[str, float]]:
-        """Of each split of a run folder."""
-        classes, data = self.graph()
-        y, found = data.y.numpy(), []
-        for split in range(SPLITS):
-            probabilities = open_saved(run, split=split).predict()[0].probabilities
-            nodes = {name: data[f"{name}_mask"][:, split].numpy() & (y >= 0) for name in ("val", "test")}
-            found.append(
-                {name: score(self.dataset, classes, y[mask], probabilities[mask]) for name, mask in nodes.items()}
-            )
-        return found
+    def judge(self, split: int, part: str) -> Callable[[Numbers], float]:
+        """The score of all nodes' probabilities on a part of a split."""
+        y = self.data.y.numpy()
+        mask = self.data[f"{part}_mask"][:, split].numpy() & (y >= 0)
+        return lambda probabilities: score(self.dataset, self.classes, y[mask], probabilities[mask])
 
-    def learn(self, method: str) -> list[dict[str, float]]:
-        """The same of a learner that is not ours, on the features that the package makes of the columns."""
-        classes, data = self.graph()
-        y, found = data.y.numpy(), []
-        for split in range(SPLITS):
-            masks = {name: data[f"{name}_mask"][:, split].numpy() & (y >= 0) for name in ("train", "val", "test")}
-            judge = {
-                name: (lambda p, mask=mask: score(self.dataset, classes, y[mask], p[mask]))
-                for name, mask in masks.items()
-            }
-            probabilities = (
-                sage(data, masks, judge["val"], len(classes), self.device)
-                if method == "sage"
-                else with_neighbours(data, masks["train"], method)
-            )
-            found.append({name: judge[name](probabilities) for name in ("val", "test")})
-        return found
+    def scores(self, split: int, probabilities: Numbers) -> dict[str, float]:
+        return {part: self.judge(split, part)(probabilities) for part in ("val", "test")}
+
+    def learn(self, method: str, split: int) -> dict[str, float]:
+        """Scores of a learner that is not ours, on the features that the package makes of the columns."""
+        y = self.data.y.numpy()
+        train = self.data.train_mask[:, split].numpy() & (y >= 0)
+        probabilities = (
+            sage(self.data, train, self.judge(split, "val"), len(self.classes), self.device)
+            if method == "sage"
+            else with_neighbours(self.data, train, method)
+        )
+        return self.scores(split, probabilities)
 
 
 def with_neighbours(data: Any, train: Numbers, method: str) -> Numbers:
@@ -292,16 +314,15 @@ def with_neighbours(data: Any, train: Numbers, method: str) -> Numbers:
     return found
 
 
-def sage(
-    data: Any, masks: dict[str, Numbers], judge: Callable[[Numbers], float], num_classes: int, device: str
-) -> Numbers:
+def sage(data: Any, learned: Numbers, judge: Callable[[Numbers], float], num_classes: int, device: str) -> Numbers:
     """Probabilities of PyTorch Geometric's GraphSAGE at its best validation epoch of at most 500."""
+    import torch
     from torch_geometric.nn import GraphSAGE
     from torch_geometric.utils import to_undirected
 
     torch.manual_seed(0)
     data = data.clone().to(device)
-    edges, train = to_undirected(data.edge_index), torch.from_numpy(masks["train"]).to(device)
+    edges, train = to_undirected(data.edge_index), torch.from_numpy(learned).to(device)
     model = GraphSAGE(data.num_features, 64, num_layers=2, out_channels=num_classes, dropout=0.5).to(device)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     best, kept, since = -1.0, np.empty((0, 0)), 0
@@ -322,17 +343,32 @@ def sage(
     return kept
 
 
-def measure(problem: Problem, method: str, time_limit: float) -> list[dict[str, float]]:
-    """Scores of each split."""
+def measure(problem: Problem, method: str, splits: list[int], options: argparse.Namespace) -> list[dict[str, float]]:
+    """Scores of some splits."""
     if method in LEARNERS:
-        return problem.learn(method)
-    run = problem.folder / "run"
-    if method == "auto":
-        auto(tables=problem.tables, out=run, time_limit=time_limit, **problem.settings())
-    else:
-        model, tune = ("glognn++", TRIALS) if method == "tuned" else (method, None)
-        glognn.train_models(model=model, tables=problem.tables, tune=tune, out=run, **problem.settings())
-    return problem.scores(run)
+        return [problem.learn(method, split) for split in splits]
+    from glognn.experiments.auto import auto
+
+    wanted = ",".join(map(str, splits))
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        if method == "auto":
+            auto(str(problem.path), splits=wanted, out=run, time_limit=options.time_limit, **problem.settings())
+        else:
+            more: dict[str, Any] = {"tune": options.trials, "workers": 1} if method == "tuned" else {}
+            model = "glognn++" if method == "tuned" else method
+            glognn.train_models(str(problem.path), model, splits=wanted, out=run, **more, **problem.settings())
+        return [problem.scores(split, probabilities_of(run, split)) for split in splits]
+
+
+def probabilities_of(run: Path, split: int) -> Numbers:
+    """Of all nodes, by what a run folder holds of a split."""
+    from glognn.experiments.saved import open_saved
+
+    saved = open_saved(run, split=split)
+    data, _ = saved.graph()
+    found: Numbers = saved.score_all(data)
+    return found
 
 
 def expand(methods: Iterable[str]) -> list[str]:
@@ -343,8 +379,103 @@ def expand(methods: Iterable[str]) -> list[str]:
     return found
 
 
+def plan(options: argparse.Namespace) -> list[Task]:
+    """What is not done yet, the longest first; splits that are searched each by itself are tasks of their own."""
+    done = {(record["dataset"], record["method"], record["split"]) for record in read(options.out)}
+    tasks: list[Task] = []
+    for method in sorted(expand(options.methods.split(",")), key=lambda name: name not in LONG):
+        for name in options.datasets.split(","):
+            left = [str(split) for split in range(SPLITS) if (name, method, split) not in done]
+            tasks += [(name, method, each) for each in (left if method == "tuned" else [",".join(left)]) if each]
+    return tasks
+
+
+def work(tasks: Iterator[Task], options: argparse.Namespace, place: str) -> Iterator[str]:
+    """A process: takes cores of its own, and writes the records of each task as they come."""
+    held = take_cores(options, Path(place))
+    import torch
+
+    torch.set_num_threads(options.threads)
+    warnings.simplefilter("ignore", UserWarning)
+    for task in tasks:
+        if time.time() > options.until:
+            continue
+        name, method, wanted = task
+        splits, begun = [int(each) for each in wanted.split(",")], time.perf_counter()
+        try:
+            problem = Problem(name, options.data / name, options.device)
+            scores = measure(problem, method, splits, options)
+        except Exception as error:  # whatever becomes of one method, the others go on
+            yield f"{name}, {method}: left out: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            continue
+        seconds = time.perf_counter() - begun
+        facts = facts_of(problem, method, seconds, options)
+        lines = [
+            json.dumps({"dataset": name, "method": method, "split": split, **each, **facts}) + "\n"
+            for split, each in zip(splits, scores, strict=True)
+        ]
+        with options.out.open("a", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write("".join(lines))
+        mean = statistics.fmean(100 * each["test"] for each in scores)
+        yield f"{name}, {method}, splits {wanted}: {mean:.1f} ({seconds:.0f} s)"
+    del held
+
+
+def take_cores(options: argparse.Namespace, place: Path) -> Any:
+    """Bind this process to cores that no other of this command has: a file of each group is locked."""
+    for number in range(len(options.cores) // options.threads):
+        file = (place / str(number)).open("w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            continue
+        first = number * options.threads
+        os.sched_setaffinity(0, options.cores[first : first + options.threads])
+        return file
+    return None
+
+
+def facts_of(problem: Problem, method: str, seconds: float, options: argparse.Namespace) -> dict[str, Any]:
+    """Under which conditions scores were made."""
+    import torch
+
+    from glognn.experiments.environment import machine, versions
+
+    facts: dict[str, Any] = {"metric": problem.dataset.metric, "positive": problem.dataset.positive}
+    facts |= {"time_limit": options.time_limit} if method == "auto" else {}
+    facts |= {"trials": options.trials} if method == "tuned" else {}
+    device = torch.device("cpu" if method in {"logistic", "boosting"} else options.device)
+    return facts | {
+        "seconds": round(seconds, 1),
+        "at_once": len(options.cores) // options.threads,
+        "source": source(),
+        "versions": versions(),
+        "machine": machine(device, options.threads),
+        "load": [round(each, 1) for each in os.getloadavg()],
+    }
+
+
+@cache
+def source() -> str:
+    """A digest of the package's source, by which records of other code are told."""
+    found, root = hashlib.sha256(), Path(glognn.__file__).parent
+    for path in sorted(each for kind in ("py", "toml", "cpp", "hpp", "h") for each in root.rglob(f"*.{kind}")):
+        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:12]
+
+
 def read(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()] if out.is_file() else []
+
+
+def merge(out: Path, files: Iterable[Path]) -> None:
+    """Records of files in place of those of the same dataset, method and split; in the order of the table."""
+    records = {(each["dataset"], each["method"], each["split"]): each for path in (out, *files) for each in read(path)}
+    places = {name: number for number, name in enumerate(DATASETS)}
+    ordered = sorted(records, key=lambda key: (places[key[0]], key[1], key[2]))
+    out.write_text("".join(json.dumps(records[key]) + "\n" for key in ordered), encoding="utf-8")
 
 
 def table(records: list[dict[str, Any]]) -> str:
@@ -384,62 +515,67 @@ def table(records: list[dict[str, Any]]) -> str:
                 row.append("not run")
         of = f" of {dataset.positive}" if dataset.positive else ""
         lines.append(f"| {name}, {dataset.metric}{of} | {' | '.join(row)} |")
-    limits = sorted({record["time_limit"] for record in records if record["method"] == "auto"})
-    if limits:
-        lines += ["", f"auto: {' and '.join(f'{limit:g}' for limit in limits)} s of training for all splits together."]
-    return "\n".join(lines) + "\n"
+    conditions = {
+        "auto": "{time_limit:g} s of training for all splits together",
+        "tuned": "a search of {trials} trials for each split by itself",
+    }
+    notes = []
+    for method, text in conditions.items():
+        said = sorted({text.format(**record) for record in records if record["method"] == method})
+        notes += [f"{method}: {' or '.join(said)}."] if said else []
+    where = sorted({place(record) for record in records})
+    return "\n".join([*lines, "", *notes, f"Made on {'; '.join(where)}."]) + "\n"
+
+
+def place(record: dict[str, Any]) -> str:
+    """Where a record was made, in words."""
+    machine = record["machine"]
+    device = f"{machine['gpu']} and " if "gpu" in machine else ""
+    return f"{device}{machine['threads']} thread{'s' * (machine['threads'] > 1)} of {machine['processor']}"
+
+
+def cores_of(text: str) -> list[int]:
+    """``0-5`` or ``0,2,4``; by default all that this process may use."""
+    if not text:
+        return sorted(os.sched_getaffinity(0))
+    first, _, last = text.partition("-")
+    return list(range(int(first), int(last) + 1)) if last else [int(each) for each in text.split(",")]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", default=",".join(DATASETS))
     parser.add_argument("--methods", default="glognn++,tuned,glognn2,others,auto,logistic,boosting,sage")
-    parser.add_argument("--time-limit", type=float, default=300.0, help="seconds of auto")
+    parser.add_argument("--time-limit", type=float, default=120.0, help="seconds of auto")
+    parser.add_argument("--trials", type=int, default=TRIALS, help="of the search for each split")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--cores", type=cores_of, default="", help="0-5 or 0,2,4; by default all")
+    parser.add_argument("--threads", type=int, default=1, help="cores of a process")
+    parser.add_argument("--stop-after", type=float, default=float("inf"), help="seconds after which nothing is begun")
+    parser.add_argument("--data", type=Path, default=Path("runs/practitioner"), help="folder of the tables")
     parser.add_argument("--verified", type=Path, default=Path("../shared/data/verified"))
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/practitioner.jsonl"))
-    parser.add_argument("--table", action="store_true", help="only write the table of what is there")
+    parser.add_argument("--merge", type=Path, nargs="*", help="files of records to put into --out; only that is done")
     parser.add_argument("--make", type=Path, help="only write the tables, into this folder")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", UserWarning)
-    records = read(options.out)
-    done = {(record["dataset"], record["method"]) for record in records}
-    for name in [] if options.table else options.datasets.split(","):
-        if options.make:
-            Problem(name, options.make / name, options.verified)
-            continue
-        for method in expand(options.methods.split(",")):
-            if (name, method) in done:
-                continue
-            with TemporaryDirectory() as folder:
-                problem = Problem(name, Path(folder), options.verified, options.device)
-                begun = time.perf_counter()
-                try:
-                    scores = measure(problem, method, options.time_limit)
-                except GloGNNError as error:
-                    print(f"{name}, {method}: {error}", flush=True)
-                    continue
-                seconds = time.perf_counter() - begun
-            facts: dict[str, Any] = {
-                "metric": problem.dataset.metric,
-                "positive": problem.dataset.positive,
-                "seconds": round(seconds, 1),
-            }
-            facts |= {"time_limit": options.time_limit} if method == "auto" else {}
-            facts |= {"versions": versions(), "machine": machine(torch.device(options.device)), "load": os.getloadavg()}
-            new = [
-                {"dataset": name, "method": method, "split": split, **each, **facts}
-                for split, each in enumerate(scores)
-            ]
-            with options.out.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(record) + "\n" for record in new)
-            records += new
-            mean = statistics.fmean(100 * each["test"] for each in scores)
-            print(f"{name}, {method}: {mean:.1f} ({seconds:.0f} s)", flush=True)
-    if not options.make:
-        text = table(records)
-        options.out.with_suffix(".md").write_text(text, encoding="utf-8")
-        print(text)
+    options.until = time.time() + options.stop_after
+    if options.merge is None:
+        data = options.make or options.data
+        for name in options.datasets.split(","):
+            if not (data / name / GRAPH).is_file():
+                make_tables(name, data / name, options.verified)
+    if options.make:
+        return
+    if options.merge is not None:
+        merge(options.out, options.merge)
+    else:
+        with tempfile.TemporaryDirectory() as groups:
+            processes = max(1, len(options.cores) // options.threads)
+            for message in do_tasks(partial(work, options=options, place=groups), plan(options), processes):
+                print(message, flush=True)
+    text = table(read(options.out))
+    options.out.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

@@ -570,6 +570,48 @@ def test_changes_of_known_nodes_are_scored_and_said(finished: Path, glognn: Run,
     pd.testing.assert_frame_equal(pd.read_csv("one.csv").set_index("who"), now.loc[[known[9]]])
 
 
+def test_several_tables_of_edges_bring_a_graph_up_to_date(finished: Path, glognn: Run) -> None:
+    known, run = frames()[0]["who"].tolist(), str(finished / "run")
+    pairs = pd.DataFrame([(known[0], known[9]), (known[3], known[4])], columns=["from", "to"])
+    pairs.to_csv("both.csv", index=False)
+    for place in (0, 1):
+        pairs.iloc[[place]].to_csv(f"part-{place}.csv", index=False)
+    assert glognn("predict", run, "--edges", "both.csv", "--out", "once.csv")[0] == 0
+    code, out, err = glognn("predict", run, "--edges", "part-0.csv", "--edges", "part-1.csv", "--out", "twice.csv")
+    assert code == 0, err
+    assert "2 edges between its nodes added" in out
+    assert Path("twice.csv").read_text() == Path("once.csv").read_text()
+
+
+def test_a_threshold_may_be_changed_after_training(finished: Path, glognn: Run) -> None:
+    run, found = str(finished / "run"), {}
+    for threshold in ("0.01", "0.99", "recall=1"):
+        code, out, err = glognn("predict", run, "--threshold", threshold, "--out", "found.csv")
+        assert code == 0, err
+        assert "yes is predicted from its probability" in out
+        found[threshold] = (pd.read_csv("found.csv")["prediction"] == "yes").sum()
+    assert found["0.99"] <= found["recall=1"] <= found["0.01"] == NODES
+    code, out, _ = glognn("evaluate", run, "--threshold", "recall=1", "--out", "judged")
+    assert (code, "(chosen for recall 1 on validation nodes)" in out) == (0, True)
+    record = json.loads(Path("judged/evaluation.json").read_text())
+    assert record["threshold_for"] == "recall 1"
+    assert 0 < record["threshold"] < 1
+    is_one_clear_error(
+        glognn("predict", run, "--threshold", "2", "--out", "x.csv"), "between 0 and 1, or a rule. Got 2"
+    )
+
+
+@pytest.mark.parametrize("metric", ["neg_log_loss", "neg_brier"])
+def test_losses_are_no_percentages(metric: str, glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    code, out, err = glognn("train", *TRAIN, "--metric", metric, "--out", "run")
+    assert code == 0, err
+    scored = json.loads(Path("run/report.json").read_text())["scores"]["selected"]["test"]
+    assert f"{scored:.4f}" in out.split("Run folder")[0].splitlines()[-6:].__str__()
+    assert "%" not in "".join(line for line in out.splitlines() if metric.replace("_", " ") in line)
+    assert f"{scored:.4f}" in glognn("runs", ".")[1]
+
+
 def test_a_run_of_several_splits_is_refitted_and_used(glognn: Run, tmp_path: Path) -> None:
     lay_down(tmp_path)
     options = ["--random-splits", "2", "--fractions", "60/20/20", "--refit", "--out", "run"]
@@ -593,6 +635,9 @@ def test_new_nodes_are_judged(finished: Path, glognn: Run, tmp_path: Path) -> No
     code, out, err = glognn("evaluate", str(finished / "run"), *tables, "--out", "judged")
     assert code == 0, err
     assert "6 new nodes with 6 edges" in out
+    beside = json.loads(Path("judged/evaluation.json").read_text())["baselines"]
+    assert set(beside) == {"constant", "logistic regression"}
+    assert beside["constant"]["accuracy"] == pytest.approx((fresh["fraud"] == "no").mean())
     assert "6 nodes with a known class: new.csv" in out
     assert glognn("predict", str(finished / "run"), *tables, "--out", "new-found.csv")[0] == 0
     right = (pd.read_csv("new-found.csv")["prediction"] == fresh["fraud"].to_numpy()).mean()

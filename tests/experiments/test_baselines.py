@@ -11,6 +11,7 @@ from glognn import random_splits
 from glognn.experiments import baselines as module
 from glognn.experiments.baselines import CONSTANT, LOGISTIC, Baselines
 from glognn.graph.config import GraphConfig
+from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
 
 NODES = 400
@@ -62,7 +63,6 @@ def test_the_constant_is_the_shares_of_training_labels() -> None:
     said = Baselines(graph).probabilities(1, np.array([3, 5]))[CONSTANT]
     np.testing.assert_allclose(said[:, 1], train.double().mean())
     assert said.shape == (2, 2)
-    assert list(Baselines(graph).probabilities(1, np.array([3, NODES]))) == [CONSTANT]  # of a node that came later
 
 
 def test_no_label_of_a_test_node_is_read() -> None:
@@ -84,12 +84,13 @@ def test_few_of_many_training_nodes_are_fitted_and_every_class_is(monkeypatch: p
     monkeypatch.setattr(module, "FEWEST_FITTED", 40)
     seen: list[int] = []
 
-    class Counting(Baselines):
-        def _columns(self, nodes: np.ndarray) -> object:
+    class Counting(module._Columns):
+        def of(self, nodes: np.ndarray) -> object:
             seen.append(len(nodes))
-            return super()._columns(nodes)
+            return super().of(nodes)
 
-    said = Counting(rare.with_masks(graph.masks)).probabilities(0, np.arange(10))[LOGISTIC]
+    monkeypatch.setattr(module, "_Columns", Counting)
+    said = Baselines(rare.with_masks(graph.masks)).probabilities(0, np.arange(10))[LOGISTIC]
     assert said.shape == (10, 3)
     assert (said[:, 2] > 0).all()
     assert max(seen) <= 100  # rows that are looked at to see how wide they are
@@ -103,3 +104,22 @@ def test_classes_weigh_the_same_where_the_models_do() -> None:
     nodes = np.arange(NODES)
     plain, balanced = (Baselines(rare, balanced=each).probabilities(0, nodes)[LOGISTIC] for each in (False, True))
     assert balanced[:, 1].mean() > 1.5 * plain[:, 1].mean()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nodes_that_came_later_are_read_where_they_are(sparse: bool) -> None:
+    graph = neighbourly(sparse=sparse)
+    neighbours = graph.adjacency.matrix.to_scipy()[[7]].nonzero()[1]
+    x = (graph.x.csr.to_dense() if sparse else graph.x)[[7]]
+    edges = torch.stack([torch.full((len(neighbours),), NODES), torch.from_numpy(neighbours).long()])
+    now = Extension.from_data(graph, Data(x=x, edge_index=edges)).graph()
+    fitted = Baselines(graph, now=now)
+    found = fitted.probabilities(0, np.array([7, NODES]))
+    assert set(found) == {CONSTANT, LOGISTIC}
+    counts = np.diff(graph.adjacency.matrix.to_scipy().indptr)
+    features = (graph.x.csr.to_dense() if sparse else graph.x).numpy()
+    near = [features[neighbours].mean(axis=0), [np.log1p(counts[neighbours] + 1).mean()]]
+    wanted = np.concatenate([x[0].numpy(), [np.log1p(len(neighbours))], *near])[np.newaxis]
+    centre, scale = fitted._units
+    expected = fitted._fitted[0].predict_proba((wanted - centre) / scale)
+    np.testing.assert_allclose(found[LOGISTIC][1], expected[0], atol=1e-5)

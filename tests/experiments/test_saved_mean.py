@@ -122,7 +122,9 @@ def test_a_graph_that_has_changed_is_scored_as_it_is_now(
     pairs = [("n2", "n50"), ("n9", "n31"), ("new", "n4"), ("n8", "nobody")]
     pd.DataFrame(pairs, columns=["from", "to"]).to_csv(tmp_path / "more_edges.csv", index=False)
     saved = open_saved(tmp_path / "run")
-    found, rows, said = saved.predict_changed(tmp_path / "more.csv", tmp_path / "more_edges.csv", unknown_edges="drop")
+    found, rows, said, _ = saved.predict_changed(
+        tmp_path / "more.csv", tmp_path / "more_edges.csv", unknown_edges="drop"
+    )
     assert rows is not None
     assert found.ids.take(rows).to_pylist() == ["n7", "n3", "new"]
     assert said.startswith("2 edges between its nodes added")
@@ -149,7 +151,7 @@ def test_a_graph_that_has_changed_is_scored_as_it_is_now(
     np.testing.assert_allclose(found.probabilities[:60], np.mean(expected, axis=0), atol=2e-5)
     usual, _ = saved.predict()
     assert not np.allclose(usual.probabilities[7], found.probabilities[7])
-    again, _, nothing = saved.predict_changed(None, tables.edges)
+    again, _, nothing, _ = saved.predict_changed(None, tables.edges)
     assert "150 edges between its nodes added (150 repeating edges that it has)" in nothing
     np.testing.assert_allclose(again.probabilities, usual.probabilities, atol=1e-6)
     only, left_out = saved.predict_new(*_only_new(tmp_path), unknown_edges="drop")
@@ -161,3 +163,26 @@ def test_a_graph_that_has_changed_is_scored_as_it_is_now(
 def _only_new(folder: Path) -> tuple[Path, Path]:
     pd.read_csv(folder / "more.csv").iloc[2:].to_csv(folder / "new.csv", index=False)
     return folder / "new.csv", folder / "more_edges.csv"
+
+
+def test_another_threshold_is_chosen_without_training(tables: TableOptions, tmp_path: Path) -> None:
+    given: dict[str, Any] = QUICK | {"metric": "average_precision"}
+    glognn.train_models(model="mlp", tables=tables, out=tmp_path / "run", **given)
+    for saved in (open_saved(tmp_path / "run"), open_saved(tmp_path / "run", split=1)):
+        assert saved.threshold is not None
+        assert saved.deciding("auto") is saved
+        assert saved.deciding("validation").threshold == pytest.approx(saved.threshold), "as training chose it"
+        lower = saved.deciding("recall=1")
+        for said, y in lower.validated() if len(saved.splits) == 1 else ():
+            assert (said[y == saved.positive, saved.positive] >= lower.threshold).all()
+        assert "(chosen for recall 1 on validation nodes)" in lower.describe_threshold()
+        given_one = saved.deciding("0.25")
+        assert given_one.describe_threshold().endswith("is predicted from its probability 0.25 on (given)")
+        found, usual = given_one.predict()[0], saved.predict()[0]
+        np.testing.assert_array_equal(found.probabilities, usual.probabilities)
+        assert saved.positive is not None
+        np.testing.assert_array_equal(found.predicted == saved.positive, found.probabilities[:, saved.positive] >= 0.25)
+        assert saved.deciding("none").threshold is None
+    for wrong, why in (("1.5", "between 0 and 1"), ("best", "must be 'auto', 'none', 'validation'")):
+        with pytest.raises(InputError, match=why):
+            open_saved(tmp_path / "run").deciding(wrong)

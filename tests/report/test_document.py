@@ -23,8 +23,8 @@ from glognn.report.document import (
     Text,
     columns,
     numeral,
-    percent,
     row,
+    scored,
     table,
 )
 from glognn.report.html import document_html
@@ -43,7 +43,7 @@ def found() -> Table:
             row("ours:", style=GROUP),
             row("a_b", Cell("90.00 ± 1.00", 90.0, BEST, "↑", "(88.00, +2.00)"), numeral(1234, ",")),
             row(HOSTILE, Cell("80.00", 80.0, SECOND), numeral(None, ",")),
-            row("all", percent(0.5, 0.25), style=STRONG),
+            row("all", scored("accuracy", 0.5, 0.25), style=STRONG),
         ],
         note="↑: better",
     )

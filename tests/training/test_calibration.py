@@ -43,12 +43,35 @@ def error(found: np.ndarray, y: np.ndarray) -> float:
 def test_shifts_undo_class_weights_that_a_temperature_does_not(classes: int) -> None:
     found, y = said(classes, factor=1.5, shift=2.5)
     alone = Calibration.fit("temperature", found, y)
-    shifted = Calibration.fit("temperature", found, y, weighted=True)
+    shifted = Calibration.fit("temperature", found, y, shifted=True)
     assert shifted.temperature == pytest.approx(1.5, rel=0.15)
     assert error(shifted.apply(found), y) < 0.02 < 0.05 < error(alone.apply(found), y)
     assert log_loss(shifted.apply(found), y) < log_loss(alone.apply(found), y) < log_loss(found, y)
     assert alone.shifts == ()
     assert np.array_equal(alone.apply(found).argmax(axis=1), found.argmax(axis=1))
+
+
+@pytest.mark.parametrize("spread", [1e-3, 1.0])
+def test_good_order_becomes_good_probabilities_whatever_was_said(spread: float) -> None:
+    found, y = said(2)
+    odds = np.log(found[:, 0] / found[:, 1])
+    flat = 1 / (1 + np.exp(3.2 - spread * odds))  # a rare class that is hardly told apart, in the same order
+    nearly = np.stack([flat, 1 - flat], axis=1)
+    fitted = Calibration.fit("temperature", nearly, y, shifted=True)
+    told = fitted.apply(nearly)
+    assert fitted.temperature == pytest.approx(spread, rel=0.2)
+    assert np.array_equal(np.argsort(told[:, 0], kind="stable"), np.argsort(flat, kind="stable")), "the order stays"
+    assert log_loss(told, y) < log_loss(nearly, y) / 1.5
+    assert error(told, y) < 0.03
+
+
+def test_perfect_order_stays_in_bounds() -> None:
+    """As Platt's targets have it: of n nodes of a class 1 / (n + 2) is doubted."""
+    y = np.repeat([0, 1], [20, 5])
+    found = np.stack([1 - 0.02 * y - 0.01, 0.02 * y + 0.01], axis=1)
+    told = Calibration.fit("temperature", found, y, shifted=True).apply(found)
+    assert told[0, 1] == pytest.approx(1 / 22, abs=1e-3)
+    assert told[-1, 1] == pytest.approx(6 / 7, abs=1e-3)
 
 
 def test_isotonic_is_that_of_scikit_learn() -> None:
@@ -74,7 +97,7 @@ def test_isotonic_of_several_classes_sums_to_one() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_what_is_written_is_read(kind: str, classes: int) -> None:
     found, y = said(classes, factor=2.0)
-    fitted = Calibration.fit(kind, found, y, weighted=True, positive=0 if classes == 2 else None)
+    fitted = Calibration.fit(kind, found, y, shifted=True, positive=0 if classes == 2 else None)
     read = Calibration.from_dict(json.loads(json.dumps(fitted.as_dict())), classes)
     assert np.array_equal(read.apply(found), fitted.apply(found))
     for name in fitted.as_dict():

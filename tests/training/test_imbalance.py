@@ -24,6 +24,7 @@ from glognn.metrics import Scoring, Thresholds
 from glognn.models.glognn import GloGNNPlusPlus
 from glognn.models.mlp import MLP
 from glognn.native.library import find_library, why_not
+from glognn.training.calibration import Calibration, log_loss
 from glognn.training.config import METRIC_NAMES, TrainingConfig
 from glognn.training.driver import train, train_batch
 from glognn.training.evaluation import class_weights
@@ -152,7 +153,7 @@ def test_the_metric_selects(metric: str) -> None:
 
 def test_a_run_keeps_its_threshold(tmp_path: Path) -> None:
     write_npz(rare_data(), tmp_path / "rare.npz")
-    given = {"epochs": 5, "device": "cpu", "threshold": "validation", "metric": "roc_auc"}
+    given = {"epochs": 5, "device": "cpu", "threshold": "validation", "calibrate": "none", "metric": "roc_auc"}
     [config] = resolve(["glognn++"], None, given, str(tmp_path / "rare.npz"), "0-1")
     loaded = load_graph(config)
     run_splits(tmp_path / "both", config, loaded)
@@ -166,12 +167,40 @@ def test_a_run_keeps_its_threshold(tmp_path: Path) -> None:
     assert run_splits(tmp_path / "plain", plain, loaded)["threshold"] is None
 
 
+@pytest.mark.parametrize("metric", ["average_precision", "recall_at_k"])
+def test_what_ranks_select_is_calibrated_and_decides(metric: str, tmp_path: Path) -> None:
+    write_npz(rare_data(), tmp_path / "rare.npz")
+    reports = {}
+    for asked in ({}, {"threshold": "none", "calibrate": "none"}):
+        given = {"epochs": 30, "device": "cpu", "metric": metric, "top_k": 8} | asked
+        [config] = resolve(["mlp"], None, given, str(tmp_path / "rare.npz"), "0")
+        loaded = load_graph(config)
+        reports[len(asked)] = run_splits(tmp_path / f"run-{len(asked)}", config, loaded)
+    found, plain = reports[0], reports[2]
+    assert found["scores"] == plain["scores"], "the order of nodes, and so the score, is as it was"
+    assert (plain["threshold"], plain["calibration"], plain["threshold_for"]) == (None, None, "")
+    assert found["threshold_for"] == "macro-F1"
+    assert len(found["calibration"]["shifts"]) == 2
+    nodes = loaded.graph.indices(0)["val"]
+    said, y = (
+        predict(load_model(tmp_path / "run-0"), loaded.graph)[nodes].double().numpy(),
+        loaded.graph.y[nodes].numpy(),
+    )
+    told = Calibration.from_dict(found["calibration"], 2).apply(said)
+    assert found["threshold"] == pytest.approx(Thresholds.of(told, y, 1).for_metric("macro_f1"), abs=1e-6)
+    assert log_loss(told, y) <= log_loss(said, y)
+    assert (found["threshold"] <= told[:, 1]).sum() >= (said[:, 1] >= 0.5).sum()
+    [usual] = resolve(["mlp"], None, {"epochs": 1, "device": "cpu"}, str(tmp_path / "rare.npz"), "0")
+    report = run_splits(tmp_path / "usual", usual, loaded)
+    assert (report["threshold"], report["calibration"]) == (None, None)
+
+
 def test_a_threshold_needs_two_classes(tmp_path: Path) -> None:
     data = rare_data()
     data.y[:150:10] = 2
     write_npz(data, tmp_path / "three.npz")
     [config] = resolve(["mlp"], None, {"threshold": "validation"}, str(tmp_path / "three.npz"), "0")
-    with pytest.raises(InputError, match="'threshold' parameter of training must be 'none' for 3 classes"):
+    with pytest.raises(InputError, match="'threshold' parameter of training must be 'auto' or 'none' for 3 classes"):
         run_splits(tmp_path / "run", config, load_graph(config))
 
 

@@ -9,7 +9,7 @@ import typer
 
 from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
-from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
+from glognn.cli.tables import EdgeTables, Nodes, UnknownEdges
 from glognn.errors import InputError
 
 
@@ -27,7 +27,7 @@ def command(
         ),
     ] = None,
     nodes: Nodes = None,
-    edges: EdgeTable = None,
+    edges: EdgeTables = None,
     unknown_edges: UnknownEdges = None,
     model: MODEL = None,
     split: SPLIT = None,
@@ -55,7 +55,7 @@ def command(
     from glognn.report.audit import drift_table, duplicate_table, duplicate_text, suspect_columns, suspect_table
     from glognn.storage import write_json
 
-    if nodes is None and (edges is not None or unknown_edges is not None):
+    if nodes is None and (edges or unknown_edges is not None):
         raise InputError("--edges and --unknown-edges are about new nodes. Give their table with --nodes FILE.")
     if out is not None and out.suffix != ".json":
         table_format(out)
@@ -65,7 +65,9 @@ def command(
     console = Terminal()
     if chosen.why:
         console.out(f"Used: {chosen.why}")
-    found = audit(chosen, data_mirror, folds=folds, nodes=nodes, edges=edges, unknown_edges=unknown_edges or "error")
+    found = audit(
+        chosen, data_mirror, folds=folds, nodes=nodes, edges=edges or None, unknown_edges=unknown_edges or "error"
+    )
     if found["labels"] is not None:
         labels = found["labels"]
         console.out(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from glognn.cli.options import MIRROR
-from glognn.cli.predict import MODEL, RUN, SPLIT
-from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
+from glognn.cli.predict import MODEL, RUN, SPLIT, THRESHOLD
+from glognn.cli.tables import EdgeTables, Nodes, UnknownEdges
 from glognn.errors import InputError
 
 RECORD = "evaluation.json"
@@ -31,7 +31,7 @@ def command(
         typer.Option("--label", help="Its column of classes. [dim]Default: as in training, else the second.[/dim]"),
     ] = None,
     nodes: Nodes = None,
-    edges: EdgeTable = None,
+    edges: EdgeTables = None,
     unknown_edges: UnknownEdges = None,
     out: Annotated[
         Path | None,
@@ -49,6 +49,7 @@ def command(
     top_k: Annotated[
         int, typer.Option("--top-k", min=1, help="How many nodes precision at k and recall at k look at.")
     ] = 100,
+    threshold: THRESHOLD = None,
     model: MODEL = None,
     split: SPLIT = None,
     data_mirror: MIRROR = None,
@@ -68,6 +69,8 @@ def command(
 
       glognn evaluate runs/fraud --nodes new.csv --edges new_edges.csv
 
+      glognn evaluate runs/fraud --threshold precision=0.9
+
       glognn evaluate runs/first --model glognn++ --split 1
 
     --nodes and --edges bring the graph up to date as for 'glognn predict', so that nodes which came later can be
@@ -83,12 +86,13 @@ def command(
     from glognn.report.summary import beware
     from glognn.storage import write_json
 
-    given = nodes is not None or edges is not None
+    given = nodes is not None or bool(edges)
     labels = nodes if labels is None else labels
     if labels is None and (id is not None or label is not None):
         raise InputError("--id and --label are columns of a table of truth. Give it with --labels FILE.")
-    names = [] if labels is None else column_names(labels)
+    names, now = [] if labels is None else column_names(labels), None
     chosen, console = open_saved(run, [model] if model else [], split), Terminal()
+    chosen = chosen.deciding(threshold or "auto", data_mirror)
     if labels is None:
         if given:
             raise InputError("--edges alone brings no classes to judge by. Give them with --labels FILE.")
@@ -99,8 +103,9 @@ def command(
     else:
         if given:
             how = unknown_edges or "error"
-            predictions, _, changed = chosen.predict_changed(nodes, edges, unknown_edges=how)
+            predictions, _, changed, made = chosen.predict_changed(nodes, edges or None, unknown_edges=how)
             _, graph = chosen.graph(data_mirror)
+            now = made()
             console.out(f"The graph of training: {changed or 'nothing changes'}")
         else:
             predictions, graph = chosen.predict(data_mirror)
@@ -114,22 +119,22 @@ def command(
         places, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
-    beside: dict[str, Any] = {"baselines": {}, "cautions": []}
-    if not (places >= graph.num_nodes).any():
-        beside = appraise_predictions(
-            predictions,
-            graph,
-            chosen.splits,
-            chosen.config.training,
-            places,
-            y,
-            positive,
-            top_k,
-            held_out=labels is None,
-        )
+    beside = appraise_predictions(
+        predictions,
+        graph,
+        chosen.splits,
+        chosen.config.training,
+        places,
+        y,
+        positive,
+        top_k,
+        held_out=labels is None,
+        now=now,
+    )
     label_column = None if chosen.tables is None else chosen.tables.label_column
     found = predictions.evaluate(places, y, positive, top_k)
     found |= {"run": str(chosen.folder), "truth": truth, "label": label_column} | beside
+    found["threshold_for"] = chosen.threshold_for
     folder = _unused(run / "evaluation") if out is None else out
     if (folder / RECORD).exists():
         raise InputError(f"'{folder}' holds an evaluation already: choose another --out, or leave it out.")
@@ -142,6 +147,8 @@ def command(
         raise InputError(str(error)) from None
     if chosen.why:
         console.out(f"Used: {chosen.why}")
+    if told := chosen.describe_threshold():
+        console.out(told)
     console.out(f"{len(places):,} nodes with a known class: {truth}\n")
     console.print(score_table(found))
     console.out("")

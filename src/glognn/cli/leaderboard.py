@@ -47,7 +47,7 @@ def command(
     from glognn.experiments.leaderboard import standings
     from glognn.experiments.reports import read_ensemble
     from glognn.report.leaderboard import BEST, STAR, as_csv, leaderboard_table, plot_leaderboard
-    from glognn.report.summary import beware
+    from glognn.report.summary import beware, decisions, ensemble_decision
     from glognn.report.text import score_name
 
     record = read_ensemble(folder)
@@ -58,12 +58,12 @@ def command(
         typer.echo(as_csv(rows), nl=False)
     else:
         console = Terminal()
-        found = leaderboard_table(rows)
+        found = leaderboard_table(rows, record["metric"])
         console.print(found)
         console.out(f"\n{found.note}\n" if found.note else "")
         console.out(f"{STAR} {BEST} on validation; {score_name(record)}; splits: {record['splits_origin']}")
         console.out(f"\n{record['description']}")
-        if told := beware([record]):
+        for told in filter(None, (decisions([ensemble_decision(record)]), beware([record]))):
             console.out(f"\n{told}")
     if picture is not None:
-        plot_leaderboard(rows, score_name(record), picture)
+        plot_leaderboard(rows, score_name(record), picture, record["metric"])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from glognn.cli.options import MIRROR
-from glognn.cli.tables import EdgeTable, Nodes, UnknownEdges
+from glognn.cli.tables import EdgeTables, Nodes, UnknownEdges
 from glognn.errors import InputError
 
 RUN = Annotated[
@@ -28,6 +28,16 @@ SPLIT = Annotated[
     ),
 ]
 
+THRESHOLD = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold",
+        help="Of two classes, from which probability on the positive one is predicted: a number, or a rule of "
+        "'glognn train' (precision=0.8, recall=0.9, cost=1:20, validation, none), by which it is chosen anew on the "
+        "validation nodes of training. [dim]Default: as in training.[/dim]",
+    ),
+]
+
 
 def command(
     run: RUN,
@@ -42,7 +52,7 @@ def command(
         typer.Option("--ids", help="Table whose first column, or that named as in training, says for which nodes."),
     ] = None,
     nodes: Nodes = None,
-    edges: EdgeTable = None,
+    edges: EdgeTables = None,
     unknown_edges: UnknownEdges = None,
     spreadsheet: Annotated[
         bool,
@@ -52,6 +62,7 @@ def command(
             "would run as a formula ('=cmd()'). [dim]Default: every id exactly as it was given.[/dim]",
         ),
     ] = False,
+    threshold: THRESHOLD = None,
     model: MODEL = None,
     split: SPLIT = None,
     data_mirror: MIRROR = None,
@@ -62,10 +73,10 @@ def command(
     are named by their numbers, nodes of your tables by their ids. An id is its text exactly as it is written, here and
     in every table: 7, 007 and 7.0 are three ids.
 
-    --nodes and --edges bring the graph up to date, without training again; columns are read as in training. Rows of
-    known ids give these nodes other features, edges between known ids join the graph, and rows of other ids are new
-    nodes, which known ones do not notice. Written are the nodes of --nodes, or with --edges alone all; --ids chooses
-    others. What has changed is said.
+    --nodes and --edges, which may be repeated, bring the graph up to date, without training again; columns are read as
+    in training. Rows of known ids give these nodes other features, edges between known ids join the graph, and rows of
+    other ids are new nodes, which known ones do not notice. Written are the nodes of --nodes, or with --edges alone
+    all; --ids chooses others. What has changed is said.
 
     A run on several splits predicts with the mean of their models, one that was refitted with what was trained on all
     labels; which it was is said.
@@ -79,6 +90,8 @@ def command(
       glognn predict runs/fraud --nodes new.csv --edges new_edges.csv --out new-predicted.csv
 
       glognn predict runs/fraud --edges todays_edges.csv --out today.csv
+
+      glognn predict runs/fraud --threshold precision=0.9 --out certain.csv
 
       glognn predict runs/first --model mlp --split 1 --out mlp.tsv.gz
 
@@ -99,15 +112,19 @@ def command(
 
     if table_format(out)[0] not in ("csv", "tsv") and spreadsheet:
         raise InputError(f"--spreadsheet is for .csv and .tsv, also .gz. Got --out {out}: leave it out.")
-    if edges is None and unknown_edges is not None:
+    if not edges and unknown_edges is not None:
         raise InputError("--unknown-edges is about a table of edges. Give it with --edges FILE.")
     chosen = open_saved(run, [model] if model else [], split)
     console = Terminal()
+    chosen = chosen.deciding(threshold or "auto", data_mirror)
     if chosen.why:
         console.out(f"Used: {chosen.why}")
+    if told := chosen.describe_threshold():
+        console.out(told)
     wanted = None
-    if nodes is not None or edges is not None:
-        found, wanted, changed = chosen.predict_changed(nodes, edges, unknown_edges=unknown_edges or "error")
+    if nodes is not None or edges:
+        how = unknown_edges or "error"
+        found, wanted, changed, _ = chosen.predict_changed(nodes, edges or None, unknown_edges=how)
         console.out(f"The graph of training: {changed or 'nothing changes'}")
     else:
         found, _ = chosen.predict(data_mirror)

@@ -24,8 +24,8 @@ from glognn.cli.terminal import Terminal
 from glognn.experiments.layout import REFIT
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
-from glognn.report.summary import baselines_text, percent
-from glognn.report.text import score_name
+from glognn.report.summary import baselines_text, shown
+from glognn.report.text import score_name, score_text, unit
 
 if TYPE_CHECKING:
     from glognn.data.table_graph import KeptTables, TableOptions
@@ -152,7 +152,7 @@ class Display(Progress):
         )
 
     def on_epoch_end(self, metrics: dict[str, float]) -> None:
-        score = f"val {100 * metrics[f'val_{self._metric}']:.1f} %"
+        score = f"val {score_text(self._metric, metrics[f'val_{self._metric}'])}"
         assert isinstance(self._live, Bars)
         self._live.update(self._epochs, completed=metrics["epoch"], score=score)
         silent = self.quiet or self.console.is_terminal
@@ -164,10 +164,11 @@ class Display(Progress):
         self._advance(self._done + 1)
         if not self.quiet:
             selected = report["scores"]["selected"]
-            beside = baselines_text(report.get("baselines", {}), "test")
+            beside, metric = baselines_text(report, "test"), report["metric"]
             self._say(
                 f"  {report['config']['model']['name']}, split {report['split']}: test {score_name(report)} "
-                f"{100 * selected['test']:.2f} % (validation {100 * selected['val']:.2f} %, epoch {selected['epoch']} "
+                f"{score_text(metric, selected['test'])} (validation {score_text(metric, selected['val'])}, "
+                f"epoch {selected['epoch']} "
                 f"of {report['scores']['last']['epoch']}, {report['seconds']:.1f} s)"
                 + (f"; baselines: {beside}" if beside else "")
             )
@@ -195,17 +196,20 @@ class Display(Progress):
             return
         known = [each["val"]["mean"] for each in record["members"] if each["val"] is not None]
         rank = 1 + sum(score > entry["val"]["mean"] for score in known)
+        metric = record["metric"]
         self._say(
             f"  {rank}. of {len(known)}: {name}{', trained longer' if longer else ''}, validation "
-            f"{score_name(record)} {percent(entry['val'])} %, "
-            f"{entry['seconds_to_fit']:.1f} s; ensemble so far {percent(record['val'])} %"
+            f"{score_name(record)} {shown(metric, entry['val'])}{unit(metric)}, "
+            f"{entry['seconds_to_fit']:.1f} s; ensemble so far {shown(metric, record['val'])}"
+            f"{unit(metric)}"
         )
 
     def on_trials_end(self, done: int, best: float | None) -> None:
         if done == self._done:
             return
         assert self.work is not None
-        note = "" if best is None else f"best {100 * best:.2f} %"
+        search = next(iter(self.work.searches.values()))
+        note = "" if best is None else f"best {score_text(search.default().training.metric, best)}"
         self._advance(done, note=note)
         if not self.console.is_terminal:
             each = (time.monotonic() - self._begun) / max(done - self.work.done, 1)

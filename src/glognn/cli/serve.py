@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from glognn.cli.options import MIRROR
-from glognn.cli.predict import MODEL, RUN, SPLIT
+from glognn.cli.predict import MODEL, RUN, SPLIT, THRESHOLD
 from glognn.errors import InputError
 
 _NEEDED = ("fastapi", "uvicorn")
@@ -29,6 +29,7 @@ def command(
     max_requests: Annotated[int, typer.Option("--max-requests", help="Under way at the same time.")] = 32,
     max_seconds: Annotated[float, typer.Option("--max-seconds", help="For a request, its answer included.")] = 30.0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line for each request.")] = False,
+    threshold: THRESHOLD = None,
     model: MODEL = None,
     split: SPLIT = None,
     data_mirror: MIRROR = None,
@@ -58,10 +59,12 @@ def command(
     from glognn.serve.server import is_loopback, serve
 
     limits = Limits(bytes=max_bytes, nodes=max_nodes, requests=max_requests, seconds=max_seconds)
-    saved = open_saved(run, [model] if model else [], split)
+    saved = open_saved(run, [model] if model else [], split).deciding(threshold or "auto", data_mirror)
     console = Terminal()
     if saved.why:
         console.out(f"Used: {saved.why}")
+    if told := saved.describe_threshold():
+        console.out(told)
     if not is_loopback(host):
         typer.echo(
             f"warning: --host {host} lets everyone who reaches it ask this model: there is no password and no "

@@ -28,7 +28,6 @@ def _option(*names: str, help: str, **more: Any) -> Any:
 Nodes = Annotated[
     Path | None, _option("--nodes", help="Table of nodes: .csv, .tsv (also .gz), .parquet or .feather, a row for each.")
 ]
-EdgeTable = Annotated[Path | None, _option("--edges", help="Table of edges, in the same formats, a row for each.")]
 EdgeTables = Annotated[
     list[Path] | None,
     _option("--edges", help="Table of edges, in the same formats, a row for each; repeat it to add several up."),

@@ -177,7 +177,7 @@ def command(
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
     from glognn.report.card import CARD, run_card
-    from glognn.report.summary import beware, summary_table
+    from glognn.report.summary import beware, decisions, summary_table
     from glognn.storage import write_text
 
     ranks = {"timeout": timeout, "partition": partition, "parts": parts}
@@ -230,7 +230,7 @@ def command(
         compare_runs(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
-    if told := beware(done.reports):
+    for told in filter(None, (decisions(done.reports), beware(done.reports))):
         console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
 
@@ -246,7 +246,7 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     from glognn.cli.progress import Display
     from glognn.report.card import CARD, ensemble_card
     from glognn.report.leaderboard import BEST, STAR, leaderboard_table, plot_leaderboard
-    from glognn.report.summary import beware
+    from glognn.report.summary import beware, decisions, ensemble_decision
     from glognn.report.text import score_name
     from glognn.storage import write_text
 
@@ -258,13 +258,13 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
                 console.out(f"Interrupted. Go on with: glognn train --resume {display.work.folder}")
             raise
     console.print()
-    found = leaderboard_table(done.leaderboard)
+    found = leaderboard_table(done.leaderboard, done.record["metric"])
     console.print(found)
     write_text(done.folder / CARD, ensemble_card(done.record, tables=_kept_tables(done.folder)))
-    plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png")
+    plot_leaderboard(done.leaderboard, score_name(done.record), done.folder / "leaderboard.png", done.record["metric"])
     console.out(f"\n{found.note}\n" if found.note else "")
     console.out(f"{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
-    if told := beware([done.record]):
+    for told in filter(None, (decisions([ensemble_decision(done.record)]), beware([done.record]))):
         console.out(f"\n{told}")
     left = [each for each in done.record["members"] if each["state"] == "not reached"]
     if left:

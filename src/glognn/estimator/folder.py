@@ -212,7 +212,8 @@ def _from_run(cls: type[GloGNNClassifier], saved: SavedModel) -> GloGNNClassifie
         data[f"{name}_mask"] = graph.masks[name][:, saved.split]
     config = saved.config
     given = config.model.as_dict() | config.training.as_dict() | config.graph.as_dict()
-    given |= {name: None for name in ("class_weight", "threshold", "calibrate") if given[name] == "none"}
+    given |= {name: None for name in ("threshold", "calibrate") if given[name] == "auto"}
+    given |= {"class_weight": None} if given["class_weight"] == "none" else {}
     given |= {"model": config.model.name, "split": saved.split, "random_state": given["seed"]}
     found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
     found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()

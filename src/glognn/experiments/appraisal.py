@@ -18,7 +18,7 @@ from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import TOP_K, Scoring, decide
-from glognn.training.config import ThresholdRule, TrainingConfig
+from glognn.training.config import NO_SHARES, ThresholdRule, TrainingConfig
 from glognn.training.positive import scoring
 from glognn.training.threshold import choose_threshold
 
@@ -36,10 +36,13 @@ class Appraiser:
         graph: With labels and splits.
         names: Of the classes; by default the graph's, or their numbers.
         folds: The splits are folds, whose validation nodes are judged together.
+        now: The graph as it has become since, where nodes are to be judged there.
     """
 
-    def __init__(self, graph: Graph, names: Sequence[Any] | None = None, *, folds: bool = False) -> None:
-        self.graph, self.folds = graph, folds
+    def __init__(
+        self, graph: Graph, names: Sequence[Any] | None = None, *, folds: bool = False, now: Graph | None = None
+    ) -> None:
+        self.graph, self.folds, self.now = graph, folds, now
         self.names = list(names or graph.class_names or range(graph.num_classes))
         self._y: Integers = graph.y.cpu().numpy()
         self._baselines: dict[bool, Baselines] = {}
@@ -99,6 +102,7 @@ class Appraiser:
             "baselines": baselines,
             "held_out": {
                 "set": held_out,
+                "metric": metric.metric,
                 "score": _score(metric, mine[0], y, mine[1]),
                 "classes": self.by_class(decide(*mine, metric.positive) if predicted is None else predicted, y),
             },
@@ -119,8 +123,10 @@ class Appraiser:
         ``held_out`` asks about each node only those that have it among their test nodes.
         """
         found = {}
-        tested = self.graph.masks["test"][:, list(splits)].cpu().numpy()[nodes]
-        shares = tested / tested.sum(axis=1, keepdims=True) if held_out else np.full(tested.shape, 1 / len(splits))
+        shares = np.full((len(nodes), len(splits)), 1 / len(splits))
+        if held_out:
+            tested = self.graph.masks["test"][:, list(splits)].cpu().numpy()[nodes]
+            shares = tested / tested.sum(axis=1, keepdims=True)
         asked = [self._fitted(config).probabilities(split, nodes) for split in splits]
         chosen = [self._baselines_said(split, config, decided=False) for split in splits] if decided else []
         y = np.concatenate([self._truth(split)["val"] for split in splits])
@@ -153,7 +159,7 @@ class Appraiser:
     def _fitted(self, config: TrainingConfig) -> Baselines:
         balanced = config.class_weight == "balanced"
         if balanced not in self._baselines:
-            self._baselines[balanced] = Baselines(self.graph, balanced=balanced)
+            self._baselines[balanced] = Baselines(self.graph, balanced=balanced, now=self.now)
         return self._baselines[balanced]
 
     def _cut(self, said: Floats, y: Integers, config: TrainingConfig) -> float | None:
@@ -162,7 +168,7 @@ class Appraiser:
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # of a precision that a baseline cannot have
-            return choose_threshold(said, y, scoring(self.graph, config), rule_of(config))
+            return choose_threshold(said, y, scoring(self.graph, config), _rule_of(config))
 
     def by_class(self, predicted: Integers, y: Integers) -> list[Report]:
         """How many nodes each class has, how many were predicted to be of it, and how many of these are."""
@@ -180,9 +186,9 @@ class Appraiser:
         return {"class": self.names[place], "nodes": sizes[place]}
 
 
-def rule_of(config: TrainingConfig) -> ThresholdRule:
+def _rule_of(config: TrainingConfig) -> ThresholdRule:
     """How a threshold is chosen where there is one: as asked for, or by the metric."""
-    return ThresholdRule.parse("validation" if config.threshold == "none" else config.threshold)
+    return ThresholdRule.parse("validation" if config.threshold in ("auto", "none") else config.threshold)
 
 
 def _score(metric: Scoring, said: Floats, y: Integers, threshold: float | None) -> float | None:
@@ -229,6 +235,7 @@ def appraise_predictions(
     top_k: int = TOP_K,
     *,
     held_out: bool = False,
+    now: Graph | None = None,
 ) -> Report:
     """All metrics of the baselines beside predictions for nodes whose class is known, and what to beware of.
 
@@ -242,14 +249,16 @@ def appraise_predictions(
         positive: Whose metrics those of one class are; by default that of the predictions.
         top_k: How many nodes metrics of the first k look at.
         held_out: Each node was scored only by models that have not learned from it, and so it is by baselines.
+        now: The graph as it has become since, with nodes that came later after the others.
     """
-    appraiser, metric = Appraiser(graph, predictions.classes.names), scoring(graph, config)
+    appraiser, metric = Appraiser(graph, predictions.classes.names, now=now), scoring(graph, config)
     decided = predictions.threshold is not None
     beside = appraiser.beside(splits, config, nodes, decided=decided, held_out=held_out)
     mine = predictions.probabilities[nodes], predictions.threshold
     told = {
         "held_out": {
             "set": "evaluated",
+            "metric": metric.metric,
             "score": _score(metric, mine[0], y, mine[1]),
             "classes": appraiser.by_class(predictions.predicted[nodes], y),
         },
@@ -356,9 +365,11 @@ def _not_above(appraised: Sequence[Report]) -> list[str]:
         allowed = statistics.stdev(distances) if len(distances) > 1 else _ERRORS * (only["error"] or 0.0)
         if statistics.fmean(distances) > allowed:
             continue
-        mine, other = (100 * statistics.fmean(each) for each in zip(*pairs, strict=True))
+        shares = appraised[0]["held_out"].get("metric") not in NO_SHARES
+        scale, form, unit = (100, ".2f", " %") if shares else (1, ".4f", "")
+        mine, other = (scale * statistics.fmean(each) for each in zip(*pairs, strict=True))
         found.append(
-            f"The {_set_name(appraised)} score, {mine:.2f} %, is not above that of the baseline '{name}', "
-            f"{other:.2f} %, by more than their distance varies ({100 * allowed:.2f})."
+            f"The {_set_name(appraised)} score, {mine:{form}}{unit}, is not above that of the baseline '{name}', "
+            f"{other:{form}}{unit}, by more than their distance varies ({scale * allowed:{form}})."
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ def audit(
     *,
     folds: int = FOLDS,
     nodes: Path | None = None,
-    edges: Path | None = None,
+    edges: Path | Sequence[Path] | None = None,
     unknown_edges: str = "error",
 ) -> dict[str, Any]:
     """Label errors, duplicates and drift, as plain data with the user's names.
@@ -41,7 +42,7 @@ def audit(
         mirror: Folder with the published files.
         folds: Of the labelled nodes, each judged by a model trained on the others; 0 leaves label errors out.
         nodes: Table of new nodes, for their drift.
-        edges: Table of their edges.
+        edges: Table of their edges, or several.
         unknown_edges: As ``glognn predict`` takes it.
     """
     model = saved if isinstance(saved, SavedModel) else _heaviest(saved)
@@ -119,7 +120,7 @@ def _duplicates(graph: Graph, split: int, predicted: Any, names: Names) -> dict[
 
 
 def _drift(
-    saved: Saved, data: Data, probabilities: Any, nodes: Path, edges: Path | None, unknown: str
+    saved: Saved, data: Data, probabilities: Any, nodes: Path, edges: Path | Sequence[Path] | None, unknown: str
 ) -> dict[str, Any]:
     if saved.tables is None:
         raise InputError(f"'{saved.folder}' was not trained on tables, so that it cannot read --nodes {nodes}.")

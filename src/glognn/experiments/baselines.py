@@ -54,21 +54,20 @@ class Baselines:
     Args:
         graph: A prepared graph with labels and splits.
         balanced: Classes weigh the same in the loss of logistic regression, as in that of the models beside it.
+        now: The graph as it has become since, with nodes that came later after the others: what nodes are asked about
+            is read there.
     """
 
-    def __init__(self, graph: Graph, *, balanced: bool = False) -> None:
+    def __init__(self, graph: Graph, *, balanced: bool = False, now: Graph | None = None) -> None:
         self.graph, self.balanced = graph, balanced
+        self._known = _Columns(graph)
+        self._now = self._known if now is None else _Columns(now)
         self._fitted: dict[int, LogisticRegression] = {}
 
     def probabilities(self, split: int, nodes: Integers) -> dict[str, Floats]:
-        """What each baseline, fitted on a split, says of some nodes: nodes x classes.
-
-        Of nodes that came later, which are numbered after those of the graph, only the constant says anything.
-        """
+        """What each baseline, fitted on a split, says of some nodes: nodes x classes."""
         counts = np.bincount(self._y[self._set(split, "train")], minlength=self.graph.num_classes)
         constant = np.tile(counts / counts.sum(), (len(nodes), 1))
-        if nodes.max(initial=0) >= self.graph.num_nodes:
-            return {CONSTANT: constant}
         if split not in self._fitted:
             self._fitted[split] = self._fit(split)
         return {CONSTANT: constant, LOGISTIC: self._predict(self._fitted[split], nodes)}
@@ -82,44 +81,16 @@ class Baselines:
         found: Integers = self.graph.indices(split)[name].cpu().numpy()
         return found
 
-    @cached_property
-    def _ways(self) -> list[sp.csr_array]:
-        """Neighbours along edges and, where edges have directions, against them; every edge counts the same."""
-        matrix = self.graph.adjacency.matrix
-        links = matrix.to_scipy().astype(bool).astype(np.float32)
-        links.setdiag(0)
-        links.eliminate_zeros()
-        return [sp.csr_array(links)] if matrix.is_symmetric else [sp.csr_array(links), sp.csr_array(links.T)]
-
     @property
     def _sparse(self) -> bool:
-        return isinstance(self.graph.x, SparseMatrix)
-
-    @cached_property
-    def _own(self) -> Any:
-        """Columns of the nodes themselves, features and degrees: sparse where features are."""
-        degrees = [np.log1p(np.diff(way.indptr)).astype(np.float32)[:, np.newaxis] for way in self._ways]
-        x = self.graph.x
-        if isinstance(x, SparseMatrix):
-            parts: list[Any] = [x.to_scipy().astype(np.float32), *degrees]
-            return sp.csr_array(sp.hstack(parts))
-        return np.concatenate([*([] if x is None else [x.float().cpu().numpy()]), *degrees], axis=1)
-
-    def _columns(self, nodes: Integers) -> Any:
-        """What is read of some nodes: their own columns, and the means of their neighbours'; 0 where there are none."""
-        parts = [self._own[nodes]]
-        for way in self._ways:
-            rows = way[nodes]
-            shares = sp.diags_array(1 / np.maximum(np.diff(rows.indptr), 1).astype(np.float32))
-            parts.append((shares @ rows) @ self._own)
-        return sp.csr_array(sp.hstack(parts)) if self._sparse else np.concatenate(parts, axis=1)
+        return self._known.sparse
 
     @cached_property
     def _units(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """What is taken from each column and what it is divided by, so that its deviation over nodes, or of sparse
         ones the largest entry, is 1; a column that is constant becomes 0."""
         nodes = np.random.default_rng(0).permutation(self.graph.num_nodes)[:MOST_FITTED]
-        columns = self._columns(nodes)
+        columns = self._known.of(nodes)
         if self._sparse:
             peaks = abs(columns).max(axis=0).toarray().ravel()
             return np.zeros_like(peaks), np.where(peaks > 0, peaks, np.inf).astype(np.float32)
@@ -127,8 +98,8 @@ class Baselines:
         scale[scale <= 1e-6 * np.abs(centre)] = np.inf
         return centre.astype(np.float32), scale.astype(np.float32)
 
-    def _normalised(self, nodes: Integers) -> Any:
-        (centre, scale), columns = self._units, self._columns(nodes)
+    def _normalised(self, nodes: Integers, read: _Columns | None = None) -> Any:
+        (centre, scale), columns = self._units, (read or self._known).of(nodes)
         return sp.csr_array(columns @ sp.diags_array(1 / scale)) if self._sparse else (columns - centre) / scale
 
     def _fit(self, split: int) -> LogisticRegression:
@@ -160,7 +131,7 @@ class Baselines:
 
     def _some(self, nodes: Integers) -> Integers:
         """All nodes of a set, or a random part with which the work is bounded and every class has a node at least."""
-        seen = self._columns(nodes[:100])
+        seen = self._known.of(nodes[:100])
         wide = seen.nnz / seen.shape[0] if self._sparse else seen.shape[1]
         count = int((_SPARSE_WORK if self._sparse else _DENSE_WORK) / max(wide * self.graph.num_classes, 1))
         count = min(max(count, FEWEST_FITTED), MOST_FITTED)
@@ -173,7 +144,7 @@ class Baselines:
 
     def _predict(self, model: LogisticRegression, nodes: Integers) -> Floats:
         blocks = [nodes[first : first + _ROWS] for first in range(0, len(nodes), _ROWS)]
-        said = [self._said(model, self._normalised(block)) for block in blocks]
+        said = [self._said(model, self._normalised(block, self._now)) for block in blocks]
         return np.concatenate(said) if said else np.zeros((0, self.graph.num_classes))
 
     def _said(self, model: LogisticRegression, columns: Any) -> Floats:
@@ -181,3 +152,42 @@ class Baselines:
         found = np.zeros((columns.shape[0], self.graph.num_classes))
         found[:, model.classes_] = model.predict_proba(columns)
         return found
+
+
+class _Columns:
+    """What logistic regression reads of the nodes of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @property
+    def sparse(self) -> bool:
+        return isinstance(self.graph.x, SparseMatrix)
+
+    def of(self, nodes: Integers) -> Any:
+        """Columns of some nodes: their own, and the means of their neighbours'; 0 where there are none."""
+        parts = [self._own[nodes]]
+        for way in self._ways:
+            rows = way[nodes]
+            shares = sp.diags_array(1 / np.maximum(np.diff(rows.indptr), 1).astype(np.float32))
+            parts.append((shares @ rows) @ self._own)
+        return sp.csr_array(sp.hstack(parts)) if self.sparse else np.concatenate(parts, axis=1)
+
+    @cached_property
+    def _ways(self) -> list[sp.csr_array]:
+        """Neighbours along edges and, where edges have directions, against them; every edge counts the same."""
+        matrix = self.graph.adjacency.matrix
+        links = matrix.to_scipy().astype(bool).astype(np.float32)
+        links.setdiag(0)
+        links.eliminate_zeros()
+        return [sp.csr_array(links)] if matrix.is_symmetric else [sp.csr_array(links), sp.csr_array(links.T)]
+
+    @cached_property
+    def _own(self) -> Any:
+        """Columns of the nodes themselves, features and degrees: sparse where features are."""
+        degrees = [np.log1p(np.diff(way.indptr)).astype(np.float32)[:, np.newaxis] for way in self._ways]
+        x = self.graph.x
+        if isinstance(x, SparseMatrix):
+            parts: list[Any] = [x.to_scipy().astype(np.float32), *degrees]
+            return sp.csr_array(sp.hstack(parts))
+        return np.concatenate([*([] if x is None else [x.float().cpu().numpy()]), *degrees], axis=1)

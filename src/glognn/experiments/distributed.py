@@ -150,7 +150,7 @@ def load_part(config: RunConfig, mirror: Path | None) -> LoadedGraph:
     if reason := refusal(config.model):
         raise InputError(f"{config.model.title} cannot be trained with --distributed, because {reason}.")
     for name in ("threshold", "calibrate"):
-        if getattr(config.training, name) != "none":
+        if getattr(config.training, name) not in ("auto", "none"):
             raise InputError(f"--{name} is not for --distributed: leave it out, or train in one process.")
     launch = _launches[-1] if _launches else Launch()
     folder = _shards(config, launch, mirror)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ _PACKAGES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn", "safe
 
 def versions() -> dict[str, str]:
     """Versions of Python, this package and what it computes with."""
+    return dict(_versions())
+
+
+@cache  # each takes milliseconds to look up, and a run has many records
+def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "glognn": glognn.__version__}
     for package in _PACKAGES:
         try:

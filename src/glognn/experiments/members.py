@@ -22,7 +22,7 @@ import numpy as np
 
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, TrainingError, WriteError
 from glognn.experiments.advice import describe, look
-from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, rule_of, spread
+from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
 from glognn.experiments.batches import can_go_on, go_on_in, make_batches
 from glognn.experiments.config import RunConfig, parse_splits
 from glognn.experiments.ensemble import apply, scores, select
@@ -38,13 +38,21 @@ from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
 from glognn.metrics import Floats, Integers
 from glognn.storage import write_atomically, write_json
-from glognn.training.calibration import Calibration, calibrated, temperature
+from glognn.training.calibration import Calibration, temperature
+from glognn.training.config import BY_RANK
 from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
 from glognn.training.positive import positive_record, scoring
-from glognn.training.predict import predict
+from glognn.training.predict import predict_alike
 from glognn.training.preflight import ran_out
-from glognn.training.threshold import choose_threshold
+from glognn.training.threshold import (
+    calibration_of,
+    choose_threshold,
+    describe_rule,
+    ranks_two,
+    rule_of,
+    shifts_odds,
+)
 
 DONE_STATE, FAILED, TOO_LARGE, NOT_REACHED = "done", "failed", "too large", "not reached"
 WORTH_STARTING = 0.25
@@ -57,14 +65,16 @@ ROUND, FAIR, LEAST_SHARE = 0.5, 1.5, 1 / 60
 """All members have a turn in this share of the limit: each is stopped after so many times its equal share of what is
 left of it, or after this share of the limit if that is more. The rest of the time is for those that were stopped.
 """
+MOST_RESERVED = 0.15
+"""Of the limit, for the baselines that are fitted when the members are done."""
 OUT_OF_TIME, BEHIND = "time limit", "far behind"
 """Why a member was stopped before its training ended."""
 FAR, PATIENCE_BEHIND = 0.1, 0.25
 """A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
 when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
 """
-_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc")
-"""Metrics that a threshold of two classes serves, whether or not it is asked for."""
+_DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc", *BY_RANK)
+"""Metrics that a threshold of two classes serves, unless none is asked for; of ranks, it finds rare classes."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +142,10 @@ class Contest:
         }
         self.description = describe(look(graph, self.splits[0], folds=folds))
         self.appraiser = Appraiser(graph, self.names, folds=folds)
-        wanted = self.training.threshold != "none" or self.metric in _DECIDING
-        self.decides = wanted and len(self.names) == 2
+        self.rule = rule_of(self.training, len(self.names), _DECIDING)
         self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
+        self.calibrations: dict[tuple[str, int | None], Calibration] = {}
+        self.reserved = 0.0
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
         if (folder / ENSEMBLE).is_file():
@@ -200,7 +211,7 @@ class Contest:
 
         A member goes on in a folder of its own, and takes the place of what it was when it ends.
         """
-        end, failed = self.started + limit, set[str]()
+        end, failed = self._end(limit), set[str]()
         while going := [each for each in self._stopped() if each.member.name not in failed]:
             if (now := time.perf_counter()) > end - LEAST_SHARE * limit:
                 return False
@@ -230,13 +241,15 @@ class Contest:
         ]
 
     def _promise(self, each: Entrant) -> float:
-        """What a member that was stopped may reach: its best score, and as much more as it gained in its last half."""
+        """What a member that was stopped may reach: its best score, and twice what it gained in the last half of its
+        epochs, as if each time as long again brought half as much.
+        """
         found = []
         for job in each.jobs:
             with (job.folder / CURVE).open(encoding="utf-8", newline="") as file:
                 scores = [float(row[f"val_{self.metric}"]) for row in csv.DictReader(file)]
             half = max(scores[: max(1, len(scores) // 2)])
-            found.append(2 * max(scores) - half)
+            found.append(3 * max(scores) - 2 * half)
         return statistics.fmean(found)
 
     @property
@@ -247,14 +260,18 @@ class Contest:
     def _done(self) -> list[str]:
         return [name for name, entry in self.members.items() if entry["state"] == DONE_STATE]
 
+    def _end(self, limit: float) -> float:
+        """When no member may train any more: the baselines of the other splits are fitted then."""
+        return self.started + limit - min(self.reserved, MOST_RESERVED * limit)
+
     def _hopeless(self, limit: float) -> bool:
         taken = [entry["seconds_to_fit"] for entry in self.members.values() if entry["state"] == DONE_STATE]
-        left = limit - (time.perf_counter() - self.started)
+        left = self._end(limit) - time.perf_counter()
         return bool(taken) and left < WORTH_STARTING * statistics.fmean(taken)
 
     def _deadline(self, limit: float, members: int) -> float:
         """When to stop the first of so many members that are left."""
-        now, end = time.perf_counter(), self.started + limit
+        now, end = time.perf_counter(), self._end(limit)
         if not self._done():
             return min(end, now + max(FIRST_SECONDS, FIRST_SHARE * limit))
         share = FAIR * (self.started + ROUND * limit - now) / members
@@ -301,9 +318,9 @@ class Contest:
         device = resolve_device(training.device)
         graph = loaded.graph.to(device=device)
         with threads(training.threads):
-            for job in entrant.jobs:
-                found = predict(load_model(job.folder).to(device), graph).float().cpu().numpy()
-                write_atomically(job.folder / PROBABILITIES, partial(_save, found))
+            models = (load_model(job.folder).to(device) for job in entrant.jobs)
+            for job, said in zip(entrant.jobs, predict_alike(models, graph), strict=True):
+                write_atomically(job.folder / PROBABILITIES, partial(_save, said.float().cpu().numpy()))
         seconds = time.perf_counter() - started
         reports = [read_report(job.folder) for job in entrant.jobs]
         selected = [report["scores"]["selected"] for report in reports]
@@ -340,10 +357,13 @@ class Contest:
         truth = {split: self.y[self.sets[split]["val"]] for split in self.splits}
         if self.folds:
             pooled = np.concatenate(list(validated.values()), axis=1)
-            common = self._weigh(pooled, np.concatenate(list(truth.values())))
+            common = self._weigh(pooled, np.concatenate(list(truth.values())), names, final=bool(ended))
             weighed = dict.fromkeys(self.splits, common)
         else:
-            weighed = {split: self._weigh(validated[split], truth[split]) for split in self.splits}
+            weighed = {
+                split: self._weigh(validated[split], truth[split], names, split, final=bool(ended))
+                for split in self.splits
+            }
         splits: dict[str, Report] = {}
         appraised: list[Report] = []
         for split, chosen in weighed.items():
@@ -355,10 +375,12 @@ class Contest:
             used = [place for place, weight in enumerate(chosen.weights) if weight]
             splits[str(split)] = {
                 "weights": {names[place]: float(chosen.weights[place]) for place in used},
-                "temperatures": {names[place]: chosen.temperatures[place] for place in used},
+                "temperatures": {names[place]: chosen.each[place].temperature for place in used},
+                "shifts": {names[place]: list(chosen.each[place].shifts) for place in used},
                 "temperature": chosen.temperature,
                 "calibration": None if chosen.calibration is None else chosen.calibration.as_dict(),
                 "threshold": chosen.threshold,
+                "threshold_for": describe_rule(self.rule, self.metric) if chosen.threshold is not None else "",
                 "val": self._score(together["val"], truth[split], chosen.threshold),
                 "test": self._score(together["test"], self.y[tested], chosen.threshold),
             }
@@ -398,37 +420,48 @@ class Contest:
             return {}  # an answer soon is worth more
         first = self.splits[0]  # the others would take time from the members
         if first not in self.baselines:
-            self.baselines[first] = self.appraiser.baseline_scores(first, self.training, decided=self.decides)
+            begun, decided = time.perf_counter(), self.rule.kind != "none"
+            self.baselines[first] = self.appraiser.baseline_scores(first, self.training, decided=decided)
+            self.reserved = (len(self.splits) - 1) * (time.perf_counter() - begun)
         return {"baselines": baselines_over(list(self.baselines.values()))}
 
     def _score(self, together: Floats, y: Integers, threshold: float | None) -> float | None:
         value = scores(together[np.newaxis], y, self.scoring, threshold)[0]
         return None if np.isnan(value) else float(value)
 
-    def _weigh(self, found: Floats, y: Integers) -> _Weighed:
-        temperatures = [temperature(each, y) for each in found]
-        alone = _each_calibrated(found, temperatures)
-        weights = select(alone, y, self.scoring)
-        chosen = _Weighed(temperatures, weights, temperature(np.tensordot(weights, alone, axes=1), y))
-        weighted, kind = self.training.class_weight != "none", self.training.calibrate
-        if kind == "isotonic" or (kind != "none" and weighted):
+    def _weigh(
+        self, found: Floats, y: Integers, names: Sequence[str], split: int | None = None, *, final: bool
+    ) -> _Weighed:
+        """Members calibrated, their weights, and what becomes of their mean; while under way in less time."""
+        training, classes = self.training, len(self.names)
+        by_rank = ranks_two(training, classes)
+        each = []
+        for name, said in zip(names, found, strict=True):
+            key = self.members[name]["place"], split
+            if key not in self.calibrations:
+                self.calibrations[key] = Calibration.fit("temperature", said, y, shifted=by_rank)
+            each.append(self.calibrations[key])
+        alone = _each_calibrated(found, each)
+        weights = select(alone, y, self.scoring, sampled=final)
+        chosen = _Weighed(each, weights, temperature(np.tensordot(weights, alone, axes=1), y))
+        kind, shifted = calibration_of(training, classes), shifts_odds(training, classes)
+        if kind == "isotonic" or (kind != "none" and shifted):
             together = chosen.together(found)
-            fitted = Calibration.fit(kind, together, y, weighted=weighted, positive=self.scoring.positive)
+            fitted = Calibration.fit(kind, together, y, shifted=shifted, positive=self.scoring.positive)
             chosen = replace(chosen, calibration=fitted)
-        if not self.decides or len(np.unique(y)) < 2:
+        if self.rule.kind == "none" or len(np.unique(y)) < 2:
             return chosen
-        rule = rule_of(self.training)
-        return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, rule))
+        return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, self.rule))
 
 
 @dataclass(frozen=True)
 class _Weighed:
-    """How members are made one: a temperature and a weight of each; temperature, calibration, threshold of their mean.
+    """How members are made one: a calibration and a weight of each; temperature, calibration, threshold of their mean.
 
     All are chosen on the same nodes, in this order.
     """
 
-    temperatures: Sequence[float]
+    each: Sequence[Calibration]
     weights: Floats
     temperature: float
     calibration: Calibration | None = None
@@ -436,12 +469,12 @@ class _Weighed:
 
     def together(self, found: Floats) -> Floats:
         """Probabilities of the ensemble from those of its members."""
-        mean = apply(self.weights, _each_calibrated(found, self.temperatures), self.temperature)
+        mean = apply(self.weights, _each_calibrated(found, self.each), self.temperature)
         return mean if self.calibration is None else self.calibration.apply(mean)
 
 
-def _each_calibrated(found: Floats, temperatures: Sequence[float]) -> Floats:
-    return np.stack([calibrated(each, heat) for each, heat in zip(found, temperatures, strict=True)])
+def _each_calibrated(found: Floats, each: Sequence[Calibration]) -> Floats:
+    return np.stack([calibration.apply(said) for said, calibration in zip(found, each, strict=True)])
 
 
 def _waiting(entrant: Entrant) -> Report:

@@ -50,7 +50,7 @@ from glognn.training.history import TrainingResult
 from glognn.training.positive import positive_record
 from glognn.training.predict import predict
 from glognn.training.preflight import check_memory, members_at_once
-from glognn.training.threshold import calibrate_and_choose, check_threshold
+from glognn.training.threshold import calibrate_and_choose, check_threshold, describe_rule, rule_of
 
 logger = logging.getLogger(__name__)
 
@@ -419,6 +419,8 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "config": config.tables(),
         "metric": config.training.metric,
         "positive_class": reports[0]["positive_class"],
+        "threshold": _mean_threshold(reports),
+        "threshold_for": reports[0].get("threshold_for", ""),
         "selection": config.training.selection,
         "splits": [report["split"] for report in reports],
         "scores": {
@@ -434,6 +436,12 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "finished": reports[-1].get("finished"),
         **over_splits(reports, _isolated(reports[0]["data"])),
     }
+
+
+def _mean_threshold(reports: Sequence[Report]) -> float | None:
+    """Which the mean of the models of all splits decides by."""
+    known = [report["threshold"] for report in reports]
+    return None if None in known else statistics.fmean(known)
 
 
 def _appraised(appraiser: Appraiser, job: Job, loaded: LoadedGraph, model: NodeModel[Any], report: Report) -> Report:
@@ -475,6 +483,9 @@ def _split_report(
         "positive_class": positive_record(loaded.graph, config.training),
         "calibration": None if calibration is None else calibration.as_dict(),
         "threshold": threshold,
+        "threshold_for": ""
+        if threshold is None
+        else describe_rule(rule_of(config.training, loaded.graph.num_classes), config.training.metric),
         "stopped_by": result.stopped_by,
         "seconds": result.seconds,
         "trained_together": batch_size,

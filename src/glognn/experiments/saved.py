@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import statistics
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from glognn.data.classes import Array, Classes
 from glognn.data.ids import name_some
 from glognn.data.layout import NODES, TABLES
 from glognn.data.sources import find_source, load_source
-from glognn.data.table_changes import joined_ids, read_changes
+from glognn.data.table_changes import TableChanges, joined_ids, read_changes
 from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
@@ -34,15 +34,18 @@ from glognn.experiments.reports import Report, check_settings, damaged, read_cla
 from glognn.experiments.run import prepare_graph
 from glognn.graph.changes import GraphChanges
 from glognn.graph.config import GraphConfig
+from glognn.graph.extension import Extension
 from glognn.graph.graph import Graph
+from glognn.metrics import Scoring
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
 from glognn.records import misfit
 from glognn.training.calibration import Calibration
-from glognn.training.config import TrainingConfig
+from glognn.training.config import ThresholdRule, TrainingConfig
 from glognn.training.devices import resolve_device
 from glognn.training.new_nodes import predict_new_nodes
 from glognn.training.predict import predict
+from glognn.training.threshold import choose_threshold, describe_rule
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -63,11 +66,13 @@ class Saved(ABC):
         why: What was chosen, where there was a choice.
         threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
             likely is.
+        threshold_for: What it was chosen for, in words, where that is known.
     """
 
     folder: Path
     why: str
     threshold: float | None
+    threshold_for: str
 
     if TYPE_CHECKING:  # fields of some, and computed by others
 
@@ -103,6 +108,56 @@ class Saved(ABC):
     @abstractmethod
     def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
         """Probabilities of nodes that were not in the graph, which is given as loaded, with what has changed in it."""
+
+    @abstractmethod
+    def validated(self, mirror: Path | None = None) -> list[tuple[Probabilities, IntArray]]:
+        """What it says of nodes that chose among its models and did not train them, with their classes; of each model
+        by itself where each has a threshold of its own."""
+
+    def deciding(self, wanted: str, mirror: Path | None = None) -> Self:
+        """The same with another threshold of two classes, without training again.
+
+        Args:
+            wanted: A probability, or a rule as in training (``precision=0.8``), by which it is chosen anew on the
+                validation nodes of training; ``none``: the more likely class is predicted; ``auto``: as it is.
+            mirror: Folder of published files.
+        """
+        if wanted == "auto":
+            return self
+        try:
+            given = float(wanted)
+        except ValueError:
+            given = None
+        if given is not None and not 0 < given < 1:
+            raise InputError(f"--threshold must be a probability between 0 and 1, or a rule. Got {wanted} instead.")
+        rule = ThresholdRule("none") if given is not None else ThresholdRule.parse(wanted)
+        _, graph = self.graph(mirror)
+        if graph.num_classes != 2 and (given is not None or rule.kind != "none"):
+            raise InputError(f"--threshold is for two classes. '{self.folder}' has {graph.num_classes}: leave it out.")
+        if given is not None or rule.kind == "none":
+            return self._with_threshold(given, "given" if given is not None else "")
+        training = self.config.training
+        judge, found = Scoring(training.metric, self.positive, training.top_k), []
+        for said, y in self.validated(mirror):
+            if not len(y):
+                raise InputError(f"'{self.folder}' has no validation nodes: give --threshold a probability.")
+            found.append(choose_threshold(said, y, judge, rule))
+        chosen = statistics.fmean(each for each in found if each is not None)
+        return self._with_threshold(chosen, describe_rule(rule, training.metric))
+
+    def _with_threshold(self, threshold: float | None, words: str) -> Self:
+        changed: Any = replace(self, threshold=threshold, threshold_for=words)  # type: ignore[type-var]
+        return changed  # type: ignore[no-any-return]
+
+    def describe_threshold(self) -> str:
+        """From where on the positive class is predicted, in words; empty where the more likely one is."""
+        if self.threshold is None:
+            return ""
+        name = self.positive if self.classes is None or self.positive is None else self.classes.names[self.positive]
+        why = f" ({self.threshold_for})" if self.threshold_for == "given" else ""
+        if self.threshold_for and not why:
+            why = f" (chosen for {self.threshold_for} on validation nodes)"
+        return f"{name} is predicted from its probability {self.threshold:.4g} on{why}"
 
     def held_out(self, mirror: Path | None = None) -> tuple[Predictions, Graph, IntArray, str]:
         """Predictions, the graph, the nodes of it that no model that scored them has learned from, and which those are
@@ -151,15 +206,15 @@ class Saved(ABC):
 
     def predict_changed(
         self, nodes: Any = None, edges: Any = None, *, unknown_edges: str = "error", device: str = "auto"
-    ) -> tuple[Predictions, IntArray | None, str]:
+    ) -> tuple[Predictions, IntArray | None, str, Callable[[], Graph]]:
         """Predictions on the graph as it is now, from files or frames, without training again.
 
         Rows of known ids give these nodes other features, and edges between known nodes join the graph, as if they had
         stood in the tables of training. Nodes with new ids are scored on that, unnoticed by known ones.
 
         Returns:
-            Predictions for all known and new nodes; the places among them that the node table names, in its order; and
-            what has changed, in words.
+            Predictions for all known and new nodes; the places among them that the node table names, in its order;
+            what has changed, in words; and what makes the graph as it is now, prepared, with new nodes last.
         """
         tables = self._tables_for(nodes if nodes is not None else edges)
         data, _ = self.graph()
@@ -169,7 +224,12 @@ class Saved(ABC):
         if len(found.new_ids):
             scored = np.concatenate([scored, self.score_new(data, found.new, changes=found.changes)])
             ids = joined_ids(tables.ids, found.new_ids)
-        return self.name(scored, ids), found.rows, found.describe(data)
+        return self.name(scored, ids), found.rows, found.describe(data), partial(self._graph_now, data, found)
+
+    def _graph_now(self, data: Data, found: TableChanges) -> Graph:
+        _, graph = self.graph()
+        data, graph = found.changes.apply(data, graph) if found.changes else (data, graph)
+        return Extension.from_data(graph, found.new, data.x).graph() if len(found.new_ids) else graph
 
     def _tables_for(self, given: Any) -> KeptTables:
         if self.tables is None:
@@ -208,6 +268,7 @@ class SavedModel(Saved):
     epochs: int
     threshold: float | None
     fingerprint: str
+    threshold_for: str = ""
 
     @cached_property
     def tables(self) -> KeptTables | None:
@@ -300,6 +361,10 @@ class SavedModel(Saved):
         """Calibrated probabilities, and where there is a difference, what the model said."""
         return (said, None) if self.calibration is None else (self.calibration.apply(said), said)
 
+    def validated(self, mirror: Path | None = None) -> list[tuple[Probabilities, IntArray]]:
+        _, graph = self.graph(mirror)
+        return [on_validation(graph, self.split, self.probabilities(graph))]
+
     def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
         return self.probabilities(self._prepared(data, changes)[1], device)
 
@@ -309,6 +374,18 @@ class SavedModel(Saved):
     def _prepared(self, data: Data, changes: GraphChanges | None) -> tuple[Data, Graph]:
         data, graph = self.graph(data=data)
         return changes.apply(data, graph) if changes else (data, graph)
+
+
+def on_validation(graph: Graph, split: int, found: Probabilities) -> tuple[Probabilities, IntArray]:
+    """Of the validation nodes of a split, with their classes."""
+    nodes = graph.indices(split)["val"].cpu().numpy()
+    return found[nodes], graph.y.cpu().numpy()[nodes]
+
+
+def mean_threshold(models: Sequence[SavedModel]) -> float | None:
+    """Of models that are averaged, where all have one."""
+    known = [model.threshold for model in models if model.threshold is not None]
+    return statistics.fmean(known) if len(known) == len(models) else None
 
 
 def read_calibration(place: Path, content: Any, num_classes: int) -> Calibration | None:
@@ -419,6 +496,7 @@ class ChosenRun:
             scores={"metric": report["metric"], "engine": report.get("engine"), **report["scores"]["selected"]},
             epochs=report["scores"]["last"]["epoch"],
             threshold=report.get("threshold"),
+            threshold_for=str(report.get("threshold_for", "")),
             fingerprint=report["data"]["fingerprint"],
         )
 

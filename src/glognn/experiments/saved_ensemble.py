@@ -9,13 +9,14 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glognn.data.arrow import IntArray
 from glognn.data.classes import Array, Classes
 from glognn.data.layout import GRAPH, NODES, TABLES
 from glognn.data.npz import write_npz
@@ -25,11 +26,20 @@ from glognn.experiments.ensemble import apply
 from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.reports import Report, damaged, read_ensemble
-from glognn.experiments.saved import Probabilities, Saved, SavedModel, class_array, open_run, read_calibration
+from glognn.experiments.saved import (
+    Probabilities,
+    Saved,
+    SavedModel,
+    class_array,
+    mean_threshold,
+    on_validation,
+    open_run,
+    read_calibration,
+)
 from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
-from glognn.training.calibration import Calibration, calibrated
+from glognn.training.calibration import Calibration
 from glognn.training.preflight import ran_out
 
 if TYPE_CHECKING:
@@ -53,10 +63,12 @@ class SavedEnsemble(Saved):
         weights: By member; they sum to 1.
         splits: Whose models are averaged: all folds, or the one split that was asked for.
         temperatures: Of each member's probabilities, see :func:`~glognn.training.calibration.calibrated`.
+        shifts: Of the logarithms of each member's probabilities by class, where it has some.
         temperature: Of their mean.
         calibration: Of that again, where it was asked for.
         threshold: Of two classes, the probability from which on the positive one is predicted; ``None``: the more
             likely is.
+        alone: A member by itself was asked for, as its own runs have it calibrated.
         kind: ``auto`` or ``classifier``: what the folder that was opened holds.
         fitted: ``estimator.json`` of a classifier.
     """
@@ -70,6 +82,9 @@ class SavedEnsemble(Saved):
     temperature: float
     threshold: float | None
     calibration: Calibration | None = None
+    shifts: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    alone: bool = False
+    threshold_for: str = ""
     kind: str = "auto"
     fitted: Report | None = None
 
@@ -130,12 +145,22 @@ class SavedEnsemble(Saved):
         return self._first.graph(mirror)
 
     def score_all(self, data: Data, device: str = "auto", *, changes: GraphChanges | None = None) -> Probabilities:
-        return self._mean(data, lambda model, _, graph: model.uncalibrated(graph, device), "score the nodes", changes)
+        def score(model: SavedModel, _: Data, graph: Graph) -> Probabilities:
+            return model.probabilities(graph, device) if self.alone else model.uncalibrated(graph, device)
+
+        return self._mean(data, score, "score the nodes", changes)
 
     def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
-        return self._mean(
-            data, lambda model, used, graph: model.new_uncalibrated(used, graph, new), "take new nodes", changes
-        )
+        def score(model: SavedModel, used: Data, graph: Graph) -> Probabilities:
+            scored = model.new_probabilities if self.alone else model.new_uncalibrated
+            return scored(used, graph, new)
+
+        return self._mean(data, score, "take new nodes", changes)
+
+    def validated(self, mirror: Path | None = None) -> list[tuple[Probabilities, IntArray]]:
+        data, graph = self.graph(mirror)
+        found = [on_validation(graph, split, replace(self, splits=[split]).score_all(data)) for split in self.splits]
+        return [(np.concatenate([said for said, _ in found]), np.concatenate([y for _, y in found]))]
 
     def probabilities(self, data: Data, device: str = "auto") -> Probabilities:
         """Of all nodes of the graph, given as loaded."""
@@ -156,8 +181,8 @@ class SavedEnsemble(Saved):
             try:
                 used, graph = models[0].graph(data=data)
                 used, graph = changes.apply(used, graph) if changes else (used, graph)
-                heat = self.temperatures[name]
-                found = [self.weights[name] * calibrated(score(model, used, graph), heat) for model in models]
+                alone = Calibration("temperature", self.temperatures[name], tuple(self.shifts.get(name, ())))
+                found = [self.weights[name] * alone.apply(score(model, used, graph)) for model in models]
             except (GloGNNError, MemoryError, RuntimeError) as error:
                 if not isinstance(error, GloGNNError) and not ran_out(error):
                     raise
@@ -225,6 +250,7 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     found, why = record["splits"][str(chosen)], []
     weights = {name: weight for name, weight in found["weights"].items() if weight > 0}
     temperatures, temperature, threshold = found["temperatures"], found["temperature"], found["threshold"]
+    shifts = found.get("shifts", {})  # which came later
     heats = [temperature, *(temperatures.get(name, 0) for name in weights)]
     if not weights or not all(isinstance(heat, float | int) and heat > 0 for heat in heats):
         raise InputError(
@@ -234,6 +260,7 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     if models:
         name = _best(folder, record, models)
         weights, temperatures, temperature, threshold, calibration = {name: 1.0}, {name: 1.0}, 1.0, None, None
+        shifts = {}
         why.append(f"member {name} by itself (--model)")
     else:
         parts = ", ".join(f"{name} {weight:.2f}" for name, weight in sorted(weights.items(), key=lambda each: -each[1]))
@@ -243,9 +270,13 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     elif split is None and len(trained) > 1:
         why.append(f"split {chosen}, the first of {len(trained)} (--split)")
     splits = trained if record["folds"] else [chosen]
-    return SavedEnsemble(
-        folder, "; ".join(why), record, weights, splits, temperatures, temperature, threshold, calibration
+    opened = SavedEnsemble(
+        folder, "; ".join(why), record, weights, splits, temperatures, temperature, threshold, calibration, shifts
     )
+    if not models:
+        return replace(opened, threshold_for=str(found.get("threshold_for", "")))
+    [own] = opened.members.values()
+    return replace(opened, alone=True, threshold=mean_threshold(own), threshold_for=own[0].threshold_for)
 
 
 def _best(folder: Path, record: Report, names: Sequence[str]) -> str:

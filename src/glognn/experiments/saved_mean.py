@@ -21,7 +21,7 @@ from glognn.experiments.config import RunConfig
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.refit import open_refit
 from glognn.experiments.reports import Report
-from glognn.experiments.saved import Probabilities, Saved, SavedModel, choose_run
+from glognn.experiments.saved import Probabilities, Saved, SavedModel, choose_run, mean_threshold
 from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 
@@ -48,6 +48,7 @@ class SavedMean(Saved):
     models: Sequence[SavedModel]
     judged: Sequence[SavedModel]
     threshold: float | None
+    threshold_for: str = ""
     kind: str = "run"
 
     @property
@@ -106,6 +107,9 @@ class SavedMean(Saved):
     def score_new(self, data: Data, new: Data, *, changes: GraphChanges | None = None) -> Probabilities:
         return self._mean(data, changes, lambda model, used, graph: model.new_probabilities(used, graph, new))
 
+    def validated(self, mirror: Path | None = None) -> list[tuple[Probabilities, IntArray]]:
+        return [each for model in self.judged for each in model.validated(mirror)]
+
     def _mean(
         self, data: Data, changes: GraphChanges | None, score: Callable[[SavedModel, Data, Graph], Probabilities]
     ) -> Probabilities:
@@ -155,13 +159,14 @@ def open_mean(folder: Path, models: Sequence[str] = ()) -> SavedModel | SavedMea
     why = [chosen.why] if chosen.why else []
     refitted, words = open_refit(chosen, judged)
     if refitted:
-        return SavedMean(chosen.folder, ", ".join([*why, words]), refitted, judged, _threshold(judged))
+        return SavedMean(chosen.folder, ", ".join([*why, words]), refitted, judged, *_decided(judged))
     if len(judged) == 1:
         return replace(judged[0], why=", ".join(why))
     why.append(f"mean of the models of {len(judged)} splits (--split takes one)")
-    return SavedMean(chosen.folder, ", ".join(why), judged, judged, _threshold(judged))
+    return SavedMean(chosen.folder, ", ".join(why), judged, judged, *_decided(judged))
 
 
-def _threshold(models: Sequence[SavedModel]) -> float | None:
-    known = [model.threshold for model in models if model.threshold is not None]
-    return statistics.fmean(known) if len(known) == len(models) else None
+def _decided(judged: Sequence[SavedModel]) -> tuple[float | None, str]:
+    """The mean of the models' thresholds, and what they were chosen for."""
+    threshold = mean_threshold(judged)
+    return threshold, "" if threshold is None else judged[0].threshold_for

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.experiments.leaderboard import BASELINE, standings
 from glognn.report.document import columns, row, table
 from glognn.report.markdown import table_markdown
+from glognn.report.summary import ensemble_decision
 from glognn.report.text import score_name, visible
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def run_card(report: Mapping[str, Any], tables: KeptTables | None = None) -> str
         *([("selected epoch", report["scores"]["selected"]["epoch"])] if single else []),
         ("epochs trained", report["scores"]["last"]["epoch"] if single else report["epochs"]),
         *_positive(report),
-        *([("decision threshold", _number(report["threshold"]))] if single else []),
+        *_decides(report),
         ("seconds", _number(report["seconds"])),
     ]
     return "\n".join(
@@ -76,8 +77,7 @@ def model_card(record: Mapping[str, Any]) -> str:
         ("selected epoch", scores["epoch"]),
         ("epochs trained", record["epochs"]),
         *_positive(record),
-        ("calibration", (record.get("calibration") or {"kind": "none"})["kind"]),
-        ("decision threshold", _number(record["threshold"])),
+        *_decides(record),
     ]
     return "\n".join(
         [
@@ -113,6 +113,7 @@ def ensemble_card(
     metric, _, *rows = score_name(named), *standings(ensemble)
     measured = [
         *_positive(named),
+        *_decides(ensemble_decision(ensemble)),
         ("best single member on validation", ensemble["best_single"]["name"]),
         ("seconds", _number(ensemble["seconds"])),
         ("ended", ensemble["ended"] or "not yet"),
@@ -165,6 +166,16 @@ def _score_name(record: Mapping[str, Any]) -> str:
 def _positive(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = record.get("positive_class")
     return [] if found is None else [("positive class", visible(found["name"]))]
+
+
+def _decides(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Calibration and threshold, which are of the model that predicts; of several splits the mean threshold."""
+    why = f" (chosen for {record['threshold_for']} on validation nodes)" if record.get("threshold_for") else ""
+    kind = (record.get("calibration") or {"kind": "none"})["kind"]
+    return [
+        *([("calibration", kind)] if "calibration" in record else []),
+        ("decision threshold", _number(record.get("threshold")) + why),
+    ]
 
 
 def _count(number: Any) -> str:

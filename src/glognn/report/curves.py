@@ -13,7 +13,7 @@ import numpy as np
 from glognn.experiments.layout import CURVE
 from glognn.experiments.reports import read_report
 from glognn.report.figures import LINE_COLOURS, limits, new_figure, plain, save_picture, shortened
-from glognn.report.text import score_name
+from glognn.report.text import scale_of, score_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,8 @@ def plot_curves(folder: Path, runs: Sequence[Path], path: Path | None = None) ->
     every = [curve for curves in found.values() for _, curve in curves]
     metric = metric_of(every[0]) if every else "score"
     score = score_name(read_report(next(iter(found)))) if found else metric
-    scores = [100 * value for curve in every for name in _NAMES for value in curve.get(f"{name}_{metric}", ())]
+    scale = scale_of(metric)
+    scores = [scale * value for curve in every for name in _NAMES for value in curve.get(f"{name}_{metric}", ())]
     losses = [value for curve in every for name in _NAMES for value in curve[f"{name}_loss"]]
     bounds = {"score": limits(scores, robust=False), "loss": limits(losses)}
     handles: dict[str, Any] = {}
@@ -79,7 +80,7 @@ def plot_curves(folder: Path, runs: Sequence[Path], path: Path | None = None) ->
         block, column = divmod(place, columns)
         upper, lower = grid[2 * block, column], grid[2 * block + 1, column]
         last = max(1.0, *(curve["epoch"][-1] for _, curve in curves))
-        for axes, what, unit in ((upper, "score", 100.0), (lower, "loss", 1.0)):
+        for axes, what, unit in ((upper, "score", scale), (lower, "loss", 1.0)):
             axes.set_visible(True)
             axes.set_ylim(bounds[what])
             axes.set_xlim(0, 1.04 * last)
@@ -90,7 +91,7 @@ def plot_curves(folder: Path, runs: Sequence[Path], path: Path | None = None) ->
         if len(runs) > 1:
             upper.set_title(shortened(run.name, _LONGEST), fontsize=10, parse_math=False)
         if column == 0:
-            upper.set_ylabel(f"{shortened(score, _LONGEST)} (%)", parse_math=False)
+            upper.set_ylabel(f"{shortened(score, _LONGEST)}{' (%)' if scale > 1 else ''}", parse_math=False)
             lower.set_ylabel("loss (nats)")
         if place + columns >= len(found):
             lower.set_xlabel("epoch")
@@ -146,7 +147,7 @@ def _mark(axes: Axes, curves: Sequence[tuple[Path, Curve]], metric: str) -> dict
     for split, curve in curves:
         epoch = read_report(split)["scores"]["selected"]["epoch"]
         score = dict(zip(curve["epoch"], curve[f"val_{metric}"], strict=True)).get(epoch, math.nan)
-        [handle] = axes.plot([epoch], [100 * score], "D", markersize=4, color="white", markeredgecolor="black",
-                             markeredgewidth=0.9, linestyle="none", zorder=5)  # fmt: skip
+        [handle] = axes.plot([epoch], [scale_of(metric) * score], "D", markersize=4, color="white",
+                             markeredgecolor="black", markeredgewidth=0.9, linestyle="none", zorder=5)  # fmt: skip
         handles["epoch kept"] = handle
     return handles

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from glognn.report.text import figures, scale_of
+
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
@@ -123,11 +125,9 @@ def numeral(value: float | None, form: str) -> Cell:
     return Cell() if value is None else Cell(format(value, form), value)
 
 
-def percent(mean: float | None, spread: float | None = None) -> Cell:
-    """A share as ``82.19 ± 1.17``, in percent."""
-    if mean is None:
-        return Cell()
-    return Cell(f"{100 * mean:.2f}" + ("" if spread is None else f" ± {100 * spread:.2f}"), 100 * mean)
+def scored(metric: str, mean: float | None, spread: float | None = None) -> Cell:
+    """A score as ``82.19 ± 1.17``, in percent where it is a share."""
+    return Cell() if mean is None else Cell(figures(metric, mean, spread), scale_of(metric) * mean)
 
 
 def columns(*names: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:

@@ -7,30 +7,38 @@ from pathlib import Path
 
 from glognn.errors import InputError
 from glognn.experiments.leaderboard import BASELINE, FINISHED, OF_ALL, Standing
-from glognn.report.document import SOFT, STRONG, Column, Row, Table, numeral, percent, row, table
+from glognn.report.document import SOFT, STRONG, Column, Row, Table, numeral, row, scored, table
 from glognn.report.lines import records_csv
 from glognn.report.models import Baseline, Scores, plot_models
 from glognn.report.models import Row as Drawn
+from glognn.report.text import in_unit
 
 BEST, STAR = "best single", "*"
 _PICTURES = (".png", ".svg")
 
 
-def leaderboard_table(rows: Sequence[Standing]) -> Table:
-    """A row for each, scores in percent, the best single member with a star; below it, why some have no scores."""
+def leaderboard_table(rows: Sequence[Standing], metric: str = "accuracy") -> Table:
+    """A row for each, the best single member with a star; below it, why some have no scores."""
     tested = any(each.test is not None for each in rows)
-    numbers = ("validation, %", *["test, %"] * tested, "weight", "fit, s", "predict, s", "MiB")
+    numbers = (
+        in_unit("validation", metric),
+        *[in_unit("test", metric)] * tested,
+        "weight",
+        "fit, s",
+        "predict, s",
+        "MiB",
+    )
     heads = [Column(name, whole=True) for name in ("member", "model")]
     heads += [Column(name, number=True, whole=True) for name in numbers]
-    return table(heads, [_row(each, tested) for each in rows], note=_reasons(rows))
+    return table(heads, [_row(each, metric, tested) for each in rows], note=_reasons(rows))
 
 
-def _row(each: Standing, tested: bool) -> Row:
+def _row(each: Standing, metric: str, tested: bool) -> Row:
     return row(
         f"{each.name} {STAR}" if each.best_single else each.name,
         each.model,
-        percent(each.val, each.val_spread),
-        *[percent(each.test, each.test_spread)] * tested,
+        scored(metric, each.val, each.val_spread),
+        *[scored(metric, each.test, each.test_spread)] * tested,
         numeral(each.weight if each.state == FINISHED else None, ".2f"),
         numeral(each.seconds_to_fit, ".1f"),
         numeral(each.seconds_to_predict, ".2f"),
@@ -54,13 +62,14 @@ def as_csv(rows: Sequence[Standing]) -> str:
     return records_csv([each.as_dict() for each in rows])
 
 
-def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
+def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path, metric: str = "accuracy") -> Path:
     """Validation and test scores with their spread, weights beside them, baselines as lines.
 
     Args:
         rows: Of the ensemble, of members and of baselines.
         score: What it is called.
         path: The picture.
+        metric: Whether it is a share follows from it.
     """
     if path.suffix not in _PICTURES:
         raise InputError(f"A picture must be a file {' or '.join(_PICTURES)}. Got '{path}' instead.")
@@ -80,7 +89,7 @@ def plot_leaderboard(rows: Sequence[Standing], score: str, path: Path) -> Path:
         for row, scores in known
         if row.state == BASELINE
     ]
-    return plot_models(models, score, path, baselines, heading="weight")
+    return plot_models(models, score, path, baselines, heading="weight", metric=metric)
 
 
 def _scores(row: Standing) -> dict[str, Scores]:

@@ -15,7 +15,7 @@ from glognn.experiments.plan import settings_hash
 from glognn.experiments.reports import read_report
 from glognn.records import Form, read_record
 from glognn.report.document import Cell, Column, Row, Table, numeral, row, table
-from glognn.report.text import class_score
+from glognn.report.text import class_score, figures, scale_of
 
 _NAMES: Form = {"label": str, "read": {"options": {"nodes": str, "edges": (str, list)}}}
 _DEEPEST = 4
@@ -58,10 +58,10 @@ class RunGroup:
         return float(sum(report["seconds"] for report in self.reports))
 
     def score(self, which: str, name: str = "test") -> tuple[float | None, float | None]:
-        """Mean and sample standard deviation in percent, of the ``best`` or ``last`` epoch; no mean where runs on
-        folds have no test nodes."""
+        """Mean and sample standard deviation, in percent where it is a share, of the ``best`` or ``last`` epoch; no
+        mean where runs on folds have no test nodes."""
         found = [report["scores"][which][name] for report in self.reports]
-        values = [100 * value for value in found if value is not None]
+        values = [scale_of(self.metric) * value for value in found if value is not None]
         if not values:
             return None, None
         return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
@@ -77,11 +77,13 @@ class RunGroup:
         return class_score(self.metric, self.positive)
 
     def baseline(self) -> tuple[str, float] | None:
-        """The better of the baselines on the test nodes of the runs, with its mean score in percent."""
+        """The better of the baselines on the test nodes of the runs, with its mean score as :meth:`score` has it."""
         found: dict[str, list[float]] = {}
         for report in self.reports:
             for name, scores in report.get("baselines", {}).items():
-                found.setdefault(name, []).extend([] if scores["test"] is None else [100 * scores["test"]])
+                found.setdefault(name, []).extend(
+                    [] if scores["test"] is None else [scale_of(self.metric) * scores["test"]]
+                )
         means = {name: statistics.fmean(values) for name, values in found.items() if len(values) == len(self.reports)}
         return max(means.items(), key=lambda each: each[1]) if means else None
 
@@ -155,7 +157,7 @@ def _tables(folder: Path) -> str | None:
 
 
 def run_table(groups: list[RunGroup]) -> Table:
-    """A row for each group: scores with their deviations, in percent, and the better of the baselines."""
+    """A row for each group: scores with their deviations, in percent where they are shares, and the better baseline."""
     heads = [Column("key", whole=True), Column("dataset or tables"), Column("model", whole=True), Column("metric")]
     numbers = ("splits", "seeds", "validation, %", "test, best epoch, %", "test, last epoch, %", "best baseline, %")
     heads += [Column(name, number=True) for name in (*numbers, "seconds")] + [Column("folder")]
@@ -171,16 +173,21 @@ def _row(group: RunGroup) -> Row:
         group.score_name,
         numeral(len(group.splits), "d"),
         numeral(len(group.seeds), "d"),
-        *(_percent(group.score(*which)) for which in (("best", "val"), ("best",), ("last",))),
-        Cell() if beside is None else Cell(f"{beside[1]:.2f} ({beside[0]})", beside[1]),
+        *(_score(group, group.score(*which)) for which in (("best", "val"), ("best",), ("last",))),
+        Cell() if beside is None else Cell(f"{_figures(group, beside[1])} ({beside[0]})", beside[1]),
         numeral(group.seconds, ".1f"),
         str(group.common_folder),
     )
 
 
-def _percent(score: tuple[float | None, float | None]) -> Cell:
+def _score(group: RunGroup, score: tuple[float | None, float | None]) -> Cell:
     mean, std = score
-    return Cell() if mean is None else Cell(f"{mean:.2f}" + ("" if std is None else f" ± {std:.2f}"), mean)
+    return Cell() if mean is None else Cell(_figures(group, mean, std), mean)
+
+
+def _figures(group: RunGroup, mean: float, std: float | None = None) -> str:
+    scale = scale_of(group.metric)
+    return figures(group.metric, mean / scale, None if std is None else std / scale)
 
 
 def difference_table(groups: list[RunGroup]) -> Table | None:

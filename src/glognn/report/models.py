@@ -11,7 +11,7 @@ from typing import Any
 from glognn.experiments.reports import read_report
 from glognn.report.curves import split_folders
 from glognn.report.figures import COLOURS, LINE_STYLES, new_figure, plain, save_picture, shortened
-from glognn.report.text import score_name
+from glognn.report.text import scale_of, score_name, unit
 
 PICTURE = "models.png"
 _SETS = {"val": ("validation", "o", COLOURS[0], -0.14), "test": ("test", "D", COLOURS[1], 0.14)}
@@ -66,7 +66,7 @@ def compare_runs(folder: Path, runs: Sequence[Path], path: Path | None = None) -
         Baseline(name, {each: mean for each in _SETS if (mean := _mean(found.get(each))) is not None})
         for name, found in judged.items()
     ]
-    return plot_models(rows, score_name(reports[0]), path or folder / PICTURE, baselines)
+    return plot_models(rows, score_name(reports[0]), path or folder / PICTURE, baselines, metric=reports[0]["metric"])
 
 
 def _known(value: Any) -> bool:
@@ -80,7 +80,12 @@ def _mean(score: Any) -> float | None:
 
 
 def plot_models(
-    rows: Sequence[Row], score: str, path: Path, baselines: Sequence[Baseline] = (), heading: str = ""
+    rows: Sequence[Row],
+    score: str,
+    path: Path,
+    baselines: Sequence[Baseline] = (),
+    heading: str = "",
+    metric: str = "accuracy",
 ) -> Path:
     """Points for means, bars for standard deviations, faint points for splits, vertical lines for baselines.
 
@@ -90,7 +95,9 @@ def plot_models(
         path: The picture, .png or .svg.
         baselines: On test nodes, where models are shown on them.
         heading: Above what is written beside the rows.
+        metric: Whether scores are shares follows from it.
     """
+    scale = scale_of(metric)
     shown = [row for row in rows if row.scores]
     tested = any("test" in row.scores for row in shown)
     figure = new_figure(7.6, 1.6 + _ROW_HEIGHT * max(len(shown), 1))
@@ -99,9 +106,9 @@ def plot_models(
     for place, row in enumerate(shown):
         for name, found in row.scores.items():
             called, marker, colour, away = _SETS[name]
-            axes.plot([100 * value for value in found.splits], [place + away] * len(found.splits), marker, color=colour,
-                      markersize=3.5, alpha=0.4, markeredgewidth=0)  # fmt: skip
-            drawn = axes.errorbar([100 * found.mean], [place + away], xerr=100 * found.std if found.std else None,
+            drawn_at = [scale * value for value in found.splits], [place + away] * len(found.splits)
+            axes.plot(*drawn_at, marker, color=colour, markersize=3.5, alpha=0.4, markeredgewidth=0)
+            drawn = axes.errorbar([scale * found.mean], [place + away], xerr=scale * found.std if found.std else None,
                                   fmt=marker, color=colour, markeredgecolor="black", markeredgewidth=0.6, markersize=6,
                                   elinewidth=1.2, capsize=2)  # fmt: skip
             handles.setdefault(called, drawn)
@@ -111,7 +118,7 @@ def plot_models(
     for number, baseline in enumerate(baselines):
         value = baseline.scores.get("test" if tested else "val")
         if value is not None:
-            line = axes.axvline(100 * value, color="#555555", linewidth=1.2, zorder=0,
+            line = axes.axvline(scale * value, color="#555555", linewidth=1.2, zorder=0,
                                 linestyle=LINE_STYLES[1 + number % (len(LINE_STYLES) - 1)])  # fmt: skip
             handles[f"{shortened(baseline.name, _LONGEST)} ({'test' if tested else 'validation'})"] = line
     axes.set_ylim(len(shown) - 0.5, -0.5)
@@ -121,7 +128,7 @@ def plot_models(
     if heading:
         axes.annotate(heading, (1.0, 1.0), (6, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9)
     spread = ", mean and standard deviation" if any(each.std for row in shown for each in row.scores.values()) else ""
-    figure.supxlabel(f"{shortened(score, 60)} (%){spread}", fontsize=10, parse_math=False)
+    figure.supxlabel(f"{shortened(score, 60)}{' (%)' if unit(metric) else ''}{spread}", fontsize=10, parse_math=False)
     plain(axes)
     if handles:
         figure.legend(handles.values(), handles, frameon=False, fontsize=9, loc="outside upper center",

@@ -34,16 +34,16 @@ from glognn.report.document import (
     Text,
     columns,
     numeral,
-    percent,
     row,
+    scored,
     table,
 )
 from glognn.report.leaderboard import BEST as BEST_SINGLE
 from glognn.report.leaderboard import STAR, leaderboard_table, plot_leaderboard
 from glognn.report.listing import difference_table, find_groups, run_table
 from glognn.report.models import compare_runs
-from glognn.report.summary import beware, summary_table
-from glognn.report.text import class_score, score_name
+from glognn.report.summary import beware, decisions, ensemble_decision, summary_table
+from glognn.report.text import class_score, in_unit, scale_of, score_name
 
 COMPARED = "table.json"
 """Of a reproduction's folder: its tables as data."""
@@ -146,7 +146,7 @@ def _run(folder: Path, pictures: Path) -> Found:
     reports = [read_report(run) for run in runs]
     yield Heading("Scores")
     yield summary_table(reports)
-    if told := beware(reports):
+    for told in filter(None, (decisions(reports), beware(reports))):
         yield Text(told)
     if len(runs) > 1:
         yield Figure(
@@ -175,11 +175,11 @@ def _split_table(run: Path, report: Mapping[str, Any]) -> Table:
     for split in split_folders(run):
         found = read_report(split)
         scores = found["scores"]["selected"]
-        shares = (percent(scores[name]) for name in ("train", "val", "test"))
+        shares = (scored(report["metric"], scores[name]) for name in ("train", "val", "test"))
         rows.append(row(numeral(found["split"], "d"), *shares, numeral(scores["epoch"], ","),
                         numeral(found["seconds"], ".1f")))  # fmt: skip
     return table([Column("split", number=True), *(Column(name, number=True) for name in names)], rows,
-                 title=f"{score_name(report)}, %")  # fmt: skip
+                 title=in_unit(score_name(report), report["metric"]))  # fmt: skip
 
 
 def _by_class(record: Mapping[str, Any], title: str) -> Found:
@@ -227,12 +227,12 @@ def _auto(folder: Path, pictures: Path) -> Found:
     record = read_ensemble(folder)
     rows = standings(record)
     yield Heading("Leaderboard")
-    yield leaderboard_table(rows)
+    yield leaderboard_table(rows, record["metric"])
     yield Text(f"{STAR} {BEST_SINGLE} on validation; {score_name(record)}; splits: {record['splits_origin']}")
-    drawn = plot_leaderboard(rows, score_name(record), pictures / "leaderboard.svg")
+    drawn = plot_leaderboard(rows, score_name(record), pictures / "leaderboard.svg", record["metric"])
     yield Figure(drawn, "Scores of the members and of their ensemble, with spreads, weights and baselines")
     yield Text(record["description"])
-    if told := beware([record]):
+    for told in filter(None, (decisions([ensemble_decision(record)]), beware([record]))):
         yield Text(told)
     yield from _by_class(record, "Class by class")
     yield Heading("Made again")
@@ -271,12 +271,20 @@ def _study(folder: Path, pictures: Path) -> Found:
     yield Text(f"{search.model} on {search.dataset}: {len(trials):,} trials of {where}")
     done = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     names = sorted({name for trial in done for name in trial.params})
-    numbers = ["trial", f"validation {metric}, %", *(name for name in names if _all_numbers(done, name))]
+    numbers = [
+        "trial",
+        in_unit(f"validation {metric}", config.metric),
+        *(name for name in names if _all_numbers(done, name)),
+    ]
     yield Heading("Trials")
     yield table(
         columns("trial", numbers[1], *names, numbers=numbers),
         [
-            row(numeral(trial.number, "d"), percent(trial.value), *(_setting(trial.params.get(name)) for name in names))
+            row(
+                numeral(trial.number, "d"),
+                scored(config.metric, trial.value),
+                *(_setting(trial.params.get(name)) for name in names),
+            )
             for trial in done[:_TRIALS]
         ],
         note=f"The best {_TRIALS} of {len(done):,}." if len(done) > _TRIALS else "",
@@ -285,7 +293,7 @@ def _study(folder: Path, pictures: Path) -> Found:
         "importance": "Share of the score's variance by setting (fANOVA)",
         "slices": "Score against each setting",
     }
-    for picture in plot_study(study, pictures, metric):
+    for picture in plot_study(study, pictures, metric, scale_of(config.metric)):
         if picture.suffix == ".svg":
             yield Figure(picture, captions[picture.stem])
     yield Heading("Made again")

@@ -12,8 +12,8 @@ from glognn.experiments.tune import StudyResult
 from glognn.report.document import columns, row, table
 from glognn.report.figures import limits, new_figure, plain, save_figure, shortened
 from glognn.report.markdown import table_markdown
-from glognn.report.summary import percent
-from glognn.report.text import class_score
+from glognn.report.summary import shown as figures_of
+from glognn.report.text import class_score, figures, in_unit, scale_of, score_text, unit
 from glognn.storage import locked
 
 if TYPE_CHECKING:
@@ -26,16 +26,18 @@ def render_best(found: StudyResult) -> str:
     training = found.config.training
     metric = class_score(training.metric, training.positive_class or "the rarer class")
     with locked(found.folder):
-        pictures = plot_study(found.study, found.folder, metric)
+        pictures = plot_study(found.study, found.folder, metric, scale_of(training.metric))
     shown = ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in found.settings.items()
     )
     drawn = ", ".join(str(path) for path in pictures if path.suffix == ".png")
-    beside = ", ".join(f"{name} {percent(score)} %" for name, score in found.baselines.items())
+    beside = ", ".join(
+        f"{name} {figures_of(training.metric, score)}{unit(training.metric)}" for name, score in found.baselines.items()
+    )
     return (
         f"best of {found.trials} trials: number {found.trial}{_mark(found)}, mean validation {metric} "
-        f"{100 * found.validation:.2f} %\nbaselines: {beside}\n  {shown}\n"
+        f"{score_text(training.metric, found.validation)}\nbaselines: {beside}\n  {shown}\n"
         + (f"  {found.confirmation.describe()}\n" if found.confirmation else "")
         + f"Settings: {found.path}"
         + (f"\nPictures: {drawn}" if drawn else "")
@@ -55,18 +57,24 @@ def best_table(found: Sequence[StudyResult]) -> str:
     compared = []
     for each in found:
         column = f"split {each.search.splits}" if apart else find_source(each.search.dataset).label
-        scores.setdefault(each.search.model, {})[column] = f"{100 * each.validation:.2f}{_mark(each)}"
+        scores.setdefault(each.search.model, {})[column] = (
+            f"{figures(each.config.training.metric, each.validation)}{_mark(each)}"
+        )
         for name, score in each.baselines.items():
-            baselines.setdefault(f"baseline: {name}", {}).setdefault(column, percent(score))
+            baselines.setdefault(f"baseline: {name}", {}).setdefault(
+                column, figures_of(each.config.training.metric, score)
+            )
         if each.confirmation is not None:
             compared.append(f"{each.search.model}, {column}: {each.confirmation.describe()}")
     names = list(dict.fromkeys(name for line in scores.values() for name in line))
     rows = [row(model, *(line.get(name, "") for name in names)) for model, line in (scores | baselines).items()]
-    text = table_markdown(table(columns("validation, %", *names, numbers=names), rows))
+    text = table_markdown(
+        table(columns(in_unit("validation", found[0].config.training.metric), *names, numbers=names), rows)
+    )
     return "\n".join([text.rstrip("\n"), *compared])
 
 
-def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
+def plot_study(study: optuna.Study, folder: Path, metric: str, scale: float = 100.0) -> list[Path]:
     """``importance`` and ``slices`` as PNG and SVG; nothing with fewer than four completed trials.
 
     Where all trials score alike, no setting mattered and ``importance`` is left out. Scores far below the others do not
@@ -78,17 +86,17 @@ def plot_study(study: optuna.Study, folder: Path, metric: str) -> list[Path]:
     if len(trials) < 4:
         return []
     written = _plot_importance(study, trials, folder) if len({trial.value for trial in trials}) > 1 else []
-    return written + _plot_slices(trials, folder, metric)
+    return written + _plot_slices(trials, folder, metric, scale)
 
 
-def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: str) -> list[Path]:
+def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: str, scale: float) -> list[Path]:
     """The score against each setting, a panel for each, with the best trial marked."""
     names = sorted({name for trial in trials for name in trial.params})
     columns = min(4, len(names))
     rows = -(-len(names) // columns)
     figure = new_figure(2.7 * columns, 2.3 * rows + 0.5)
     grid = figure.subplots(rows, columns, squeeze=False)
-    every = [100 * trial.value for trial in trials if trial.value is not None and math.isfinite(trial.value)]
+    every = [scale * trial.value for trial in trials if trial.value is not None and math.isfinite(trial.value)]
     low, high = limits(every)
     best = max(trials, key=lambda trial: trial.value if trial.value is not None else -math.inf)
     for place, axes in enumerate(grid.flat):
@@ -98,7 +106,7 @@ def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: s
         name = names[place]
         having = [trial for trial in trials if name in trial.params and trial.value is not None]
         places = _scale(axes, name, having)
-        scores = [100 * (trial.value or 0.0) for trial in having]
+        scores = [scale * (trial.value or 0.0) for trial in having]
         inside = [number for number, score in enumerate(scores) if low <= score <= high]
         below = [number for number, score in enumerate(scores) if not low <= score]
         look = {"markersize": 3.5, "alpha": 0.6, "color": "#0072B2", "markeredgewidth": 0, "linestyle": "none"}
@@ -113,10 +121,10 @@ def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: s
         axes.set_xlabel(shortened(name, 30), fontsize=9, parse_math=False)
         axes.tick_params(labelsize=8, labelleft=place % columns == 0)
         plain(axes)
-    figure.supylabel(f"validation {shortened(metric, 50)} (%)", fontsize=10, parse_math=False)
+    figure.supylabel(f"validation {shortened(metric, 50)}{' (%)' if scale > 1 else ''}", fontsize=10, parse_math=False)
     far = sum(score < low for score in every)
     words = [f"{len(trials):,} trials; the diamond is the best"]
-    words += [f"{far} below the axis: triangles, down to {min(every):.1f} %"] if far else []
+    words += [f"{far} below the axis: triangles, down to {min(every):.3g}{' %' if scale > 1 else ''}"] if far else []
     figure.suptitle("; ".join(words), fontsize=10)
     return save_figure(figure, folder / "slices")
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from glognn.report.document import SOFT, Cell, Column, Table, numeral, row, table
-from glognn.report.text import score_name
+from glognn.report.text import figures, in_unit, scale_of, score_name, visible
 
 
 def score_text(report: dict[str, Any], which: str = "selected") -> str:
-    """``82.19 ± 1.17`` over splits, or the one score, in percent."""
-    return percent(report["scores"][which]["test"])
+    """``82.19 ± 1.17`` over splits, or the one score, in percent where it is a share."""
+    return shown(report["metric"], report["scores"][which]["test"])
 
 
-def percent(score: dict[str, float | None] | float | None) -> str:
+def shown(metric: str, score: dict[str, float | None] | float | None) -> str:
     """``82.19 ± 1.17``, from a mean and a standard deviation; ``82.19`` without one; nothing without a score."""
     mean, std = (score["mean"], score["std"]) if isinstance(score, dict) else (score, None)
-    return "" if mean is None else f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
+    return "" if mean is None else figures(metric, mean, std)
 
 
 def summary_table(reports: Sequence[dict[str, Any]]) -> Table:
@@ -31,7 +32,12 @@ def summary_table(reports: Sequence[dict[str, Any]]) -> Table:
         Column("model", whole=True),
         *(
             Column(name, number=True)
-            for name in (f"test {score_name(first)}, % ({chosen})", "splits", "epochs", "seconds")
+            for name in (
+                f"{in_unit(f'test {score_name(first)}', first['metric'])} ({chosen})",
+                "splits",
+                "epochs",
+                "seconds",
+            )
         ),
     ]
     rows = []
@@ -39,28 +45,55 @@ def summary_table(reports: Sequence[dict[str, Any]]) -> Table:
         single = report["kind"] == "run"
         epochs = report["scores"]["last"]["epoch"] if single else report["epochs"]
         name = report["config"]["model"]["name"]
-        rows.append(row(name, _score(report["scores"]["selected"]["test"]), _splits(report), numeral(epochs, ","),
-                        numeral(report["seconds"], ".1f")))  # fmt: skip
+        score = _score(report, report["scores"]["selected"]["test"])
+        rows.append(row(name, score, _splits(report), numeral(epochs, ","), numeral(report["seconds"], ".1f")))
     judged = next((report for report in reports if "baselines" in report), None)
     for name, scores in judged["baselines"].items() if judged else ():
         assert judged is not None
-        rows.append(row(f"baseline: {name}", _score(scores["test"]), _splits(judged), style=SOFT))
+        rows.append(row(f"baseline: {name}", _score(judged, scores["test"]), _splits(judged), style=SOFT))
     return table(heads, rows)
 
 
-def _score(score: dict[str, float | None] | float | None) -> Cell:
+def _score(report: dict[str, Any], score: dict[str, float | None] | float | None) -> Cell:
     mean = score["mean"] if isinstance(score, dict) else score
-    return Cell(percent(score), None if mean is None else 100 * mean)
+    return Cell(shown(report["metric"], score), None if mean is None else scale_of(report["metric"]) * mean)
 
 
 def _splits(report: dict[str, Any]) -> Cell:
     return numeral(1 if report["kind"] == "run" else len(report["splits"]), "d")
 
 
-def baselines_text(baselines: dict[str, Any], name: str) -> str:
+def baselines_text(report: dict[str, Any], name: str) -> str:
     """The scores of baselines on a set, in a line: ``constant 20.00, logistic regression 61.30``."""
-    shown = {each: percent(scores[name]) for each, scores in baselines.items()}
-    return ", ".join(f"{each} {score}" for each, score in shown.items() if score)
+    found = {each: shown(report["metric"], scores[name]) for each, scores in report.get("baselines", {}).items()}
+    return ", ".join(f"{each} {score}" for each, score in found.items() if score)
+
+
+def decisions(reports: Iterable[dict[str, Any]]) -> str:
+    """From where on models predict the positive class, a line for each that has a threshold."""
+    lines = []
+    for report in reports:
+        if report.get("threshold") is None or report.get("positive_class") is None:
+            continue
+        model = f"{report['config']['model']['name']}: " if "config" in report else ""
+        why = f", chosen for {report['threshold_for']} on validation nodes" if report.get("threshold_for") else ""
+        name = visible(str(report["positive_class"]["name"]))
+        mean = ", the mean over splits" if report.get("kind") == "splits" else ""
+        lines.append(f"{model}{name} is predicted from its probability {report['threshold']:.4g} on{mean}{why}.")
+    return "\n".join(lines)
+
+
+def ensemble_decision(ensemble: dict[str, Any]) -> dict[str, Any]:
+    """How an ensemble decides between two classes, as a run's record says it: of several splits on average."""
+    splits = list(ensemble["splits"].values())
+    known = [split["threshold"] for split in splits]
+    return {
+        "kind": "run" if ensemble["folds"] or len(splits) == 1 else "splits",
+        "threshold": None if None in known else statistics.fmean(known),
+        "threshold_for": splits[0].get("threshold_for", ""),
+        "calibration": splits[0].get("calibration") or {"kind": "temperature"},
+        "positive_class": ensemble["positive_class"],
+    }
 
 
 def beware(reports: Iterable[dict[str, Any]]) -> str:

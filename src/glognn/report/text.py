@@ -34,6 +34,25 @@ def class_score(metric: str, positive: str | None, top_k: int | None = None) -> 
 
 def score_text(metric: str, score: float | None) -> str:
     """``82.91 %``; a correlation or a loss, which are no shares, as they are."""
-    if score is None:
-        return "undefined"
-    return f"{score:.4f}" if metric in NO_SHARES else f"{100 * score:.2f} %"
+    return "undefined" if score is None else figures(metric, score) + unit(metric)
+
+
+def figures(metric: str, mean: float, std: float | None = None) -> str:
+    """``82.19 ± 1.17``, in percent; a correlation or a loss as it is, ``-0.4312 ± 0.0105``."""
+    digits, scale = (4 if metric in NO_SHARES else 2), scale_of(metric)
+    return f"{scale * mean:.{digits}f}" + ("" if std is None else f" ± {scale * std:.{digits}f}")
+
+
+def scale_of(metric: str) -> float:
+    """By what a score is multiplied where it is shown."""
+    return 1.0 if metric in NO_SHARES else 100.0
+
+
+def unit(metric: str) -> str:
+    """What stands behind its figures."""
+    return "" if metric in NO_SHARES else " %"
+
+
+def in_unit(name: str, metric: str) -> str:
+    """The heading of a column of scores: ``test accuracy, %``."""
+    return name if metric in NO_SHARES else f"{name}, %"

@@ -1,10 +1,13 @@
 """Probabilities that mean what they say: of nodes given 0.7, seven in ten should be of the class.
 
 A temperature T makes p^(1/T), normalised, of probabilities p (Guo et al., "On Calibration of Modern Neural Networks",
-ICML 2017). Weights of classes in the training loss shift the odds of every node alike, which no temperature undoes:
-then each class has a shift s_c besides, p^(1/T) e^(s_c) (Alexandari et al., "Maximum Likelihood with Bias-Corrected
-Calibration is Hard-To-Beat at Label Shift Adaptation", ICML 2020). Isotonic regression takes any rising curve (Zadrozny
-and Elkan, KDD 2002): of the positive one of two classes, or of each of several against the rest.
+ICML 2017). Weights of classes in the training loss shift the odds of every node alike, which no temperature undoes, and
+so may an epoch that is chosen for the order of nodes alone: then each class has a shift s_c besides, p^(1/T) e^(s_c)
+(Alexandari et al., "Maximum Likelihood with Bias-Corrected Calibration is Hard-To-Beat at Label Shift Adaptation", ICML
+2020), any T, and n nodes of a class count as right but for 1 / (n + 2), so that perfect order stays in bounds (Platt,
+"Probabilistic Outputs for Support Vector Machines", 1999). For two classes that keeps the order of nodes. Isotonic
+regression takes any rising curve (Zadrozny and Elkan, KDD 2002): of the positive one of two classes, or of each of
+several against the rest.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from glognn.records import NUMBER, Form, misfit
 
 COLDEST, HOTTEST = 0.25, 4.0
 """The temperatures that are tried: on few nodes, all of them right, none would be cold enough."""
-LARGEST_SHIFT = 10.0
+COLDEST_SHIFTED, LARGEST_SHIFT = 1e-4, 1000.0
+"""With shifts: what says nearly the same of all nodes may still have them in good order."""
 _SMALLEST = 1e-12
 _STEPS = 60
 _FORMS: dict[str, Form] = {
@@ -59,18 +63,18 @@ class Calibration:
     positive: int | None = None
 
     @classmethod
-    def fit(cls, kind: str, found: Floats, y: Integers, *, weighted: bool = False, positive: int | None = None) -> Self:
+    def fit(cls, kind: str, found: Floats, y: Integers, *, shifted: bool = False, positive: int | None = None) -> Self:
         """Learn it on nodes that did not train.
 
         Args:
             kind: ``temperature`` or ``isotonic``.
             found: Their probabilities, nodes x classes.
             y: Their classes.
-            weighted: Classes were weighted in training.
+            shifted: The odds of all nodes may be wrong alike: a temperature comes with shifts.
             positive: Of two classes, the one that is looked for.
         """
         if kind == "temperature":
-            return cls(kind, *_temperature_and_shifts(found, y)) if weighted else cls(kind, temperature(found, y))
+            return cls(kind, *_temperature_and_shifts(found, y)) if shifted else cls(kind, temperature(found, y))
         if found.shape[1] == 2:
             chosen = 1 if positive is None else positive
             return cls(kind, curves=(_rising(found[:, chosen], y == chosen),), positive=chosen)
@@ -157,18 +161,25 @@ def _temperature_and_shifts(probabilities: Floats, y: Integers) -> tuple[float, 
     from scipy.optimize import minimize
 
     logits, count = np.log(np.maximum(probabilities, _SMALLEST)), probabilities.shape[1]
-    truth = np.eye(count)[y]
+    sure = 1 - 1 / (np.bincount(y, minlength=count) + 2.0)
+    truth = np.where(np.eye(count, dtype=bool), sure[:, np.newaxis], (1 - sure[:, np.newaxis]) / max(count - 1, 1))[y]
+    logits -= logits.mean(axis=1, keepdims=True)
+    centre = logits.mean(axis=0)
+    width = max(float((logits - centre).std()), _SMALLEST)
+    logits = (logits - centre) / width  # whatever the scale of what was said, steps are of the size of 1
 
     def loss(values: Floats) -> tuple[float, Floats]:
-        shifted = values[0] * logits + np.append(0.0, values[1:])
-        chances = _softmax(shifted)
+        chances = _softmax(values[0] * logits + np.append(0.0, values[1:]))
         slope = (chances - truth) / len(y)
         gradient = np.append((slope * logits).sum(), slope.sum(axis=0)[1:])
-        return log_loss(chances, y), gradient
+        return float(-(truth * np.log(np.maximum(chances, _SMALLEST))).sum(axis=1).mean()), gradient
 
-    bounds = [(1 / HOTTEST, 1 / COLDEST), *[(-LARGEST_SHIFT, LARGEST_SHIFT)] * (count - 1)]
-    found = minimize(loss, np.append(1.0, np.zeros(count - 1)), jac=True, bounds=bounds, method="L-BFGS-B").x
-    return float(1 / found[0]), (0.0, *(float(shift) for shift in found[1:]))
+    bounds = [(width / HOTTEST, width / COLDEST_SHIFTED), *[(-LARGEST_SHIFT, LARGEST_SHIFT)] * (count - 1)]
+    begin = np.append(np.clip(1.0, *bounds[0]), np.zeros(count - 1))
+    found = minimize(loss, begin, jac=True, bounds=bounds, method="L-BFGS-B").x
+    sharpness = float(found[0]) / width
+    shifts = np.append(0.0, found[1:]) - sharpness * centre
+    return 1 / sharpness, tuple(float(shift) for shift in shifts - shifts[0])
 
 
 def _rising(said: Floats, members: np.ndarray[Any, Any]) -> Curve:

@@ -33,6 +33,8 @@ NO_SHARES = ("mcc", "neg_log_loss", "neg_brier")
 """Metrics that are no shares of something, and may be negative."""
 RANKINGS = ("roc_auc", "average_precision")
 """Metrics of the positive class against the rest where there is one, else the mean over classes."""
+BY_RANK = (*RANKINGS, "precision_at_k", "recall_at_k")
+"""Metrics that only the order of nodes counts for: what selects by them may say any probabilities."""
 
 
 class TrainingConfig(Settings):
@@ -80,20 +82,22 @@ class TrainingConfig(Settings):
         before="none",
     )
     threshold: str = text(
-        "none",
+        "auto",
         "With two classes: from which probability on the positive one is predicted, instead of 0.5, chosen on "
-        "validation nodes. 'validation': that which serves the metric best (macro-F1, where it needs none). "
+        "validation nodes. 'auto': 'validation' where the metric is one of ranks, as average precision, else 'none'. "
+        "'validation': that which serves the metric best (macro-F1, where it needs none). "
         "'precision=0.8': that which finds most of them while 80 % of those found are right. 'recall=0.9': that with "
         "the fewest false ones while 90 % are found. 'cost=1:20': the cheapest, where a false one costs 1 and a missed "
         "one 20.",
-        before="none",
+        before="auto",
     )
     calibrate: str = choice(
-        "none",
+        "auto",
         "Make probabilities mean what they say, on validation nodes: 'temperature' (one number; where classes were "
-        "weighted, also a shift for each) or 'isotonic' (a rising curve, for a thousand nodes and more).",
-        ("none", "temperature", "isotonic"),
-        before="none",
+        "weighted or the metric is one of ranks, also a shift for each) or 'isotonic' (a rising curve, for a thousand "
+        "nodes and more). 'auto': 'temperature' for two classes and a metric of ranks, else 'none'.",
+        ("auto", "none", "temperature", "isotonic"),
+        before="auto",
     )
     seed: int = integer(0, "Seed of the initial weights and of dropout.", low=0, high=2**32 - 1)
     dtype: str = choice("float32", "Precision of weights and activations.", ("float32", "float64"))
@@ -126,7 +130,7 @@ class TrainingConfig(Settings):
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """How a threshold is chosen: ``kind`` is none, validation, precision, recall or cost.
+    """How a threshold is chosen: ``kind`` is auto, none, validation, precision, recall or cost.
 
     ``wanted`` is the precision or recall, ``costs`` what a false and a missed node of the positive class cost.
     """
@@ -139,7 +143,7 @@ class ThresholdRule:
     def parse(cls, text: str) -> ThresholdRule:
         kind, given, value = text.partition("=")
         try:
-            if kind in ("none", "validation") and not given:
+            if kind in ("auto", "none", "validation") and not given:
                 return cls(kind)
             if kind in ("precision", "recall") and 0 < float(value) <= 1:
                 return cls(kind, wanted=float(value))
@@ -150,6 +154,6 @@ class ThresholdRule:
         except ValueError:
             pass
         raise InputError(
-            "The 'threshold' parameter of training must be 'none', 'validation', as 'precision=0.8' or 'recall=0.9', "
-            f"or as 'cost=1:20' (of a false and of a missed one). Got {text!r} instead."
+            "The 'threshold' parameter of training must be 'auto', 'none', 'validation', as 'precision=0.8' or "
+            f"'recall=0.9', or as 'cost=1:20' (of a false and of a missed one). Got {text!r} instead."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,8 +30,18 @@ def predict(model: NodeModel[Any], data: Data | Graph, config: GraphConfig | Non
     """
     like = next(model.parameters())
     graph = data if isinstance(data, Graph) else Graph.from_data(data, config or model.graph_config, dtype=like.dtype)
-    training = model.training
-    model.eval()
-    logits = model.logits(model.prepare(graph.to(device=like.device, dtype=like.dtype)))
-    model.train(training)
-    return logits.softmax(dim=1)
+    [found] = predict_alike([model], graph.to(device=like.device, dtype=like.dtype))
+    return found
+
+
+@torch.no_grad()
+def predict_alike(models: Iterable[NodeModel[Any]], graph: Graph) -> Iterator[Tensor]:
+    """The same of each of several models of one shape, on the device of the graph, which is prepared once for all."""
+    inputs: Any = None
+    for model in models:
+        inputs = model.prepare(graph) if inputs is None else inputs
+        training = model.training
+        model.eval()
+        logits = model.logits(inputs)
+        model.train(training)
+        yield logits.softmax(dim=1)
