@@ -17,12 +17,13 @@ from glognn.errors import InputError, WriteError
 _UNFINISHED = ".glognn-unfinished"
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], None], *, synced: bool = True) -> None:
     """Call ``write`` with a path in a new folder beside ``path`` that is this writer's alone, then move the result into
     place, with the mode that a new file has.
 
     A kill or a full disk at any moment leaves the previous file readable, and of several writers at a time the last one
-    wins. What a kill leaves behind is removed by the next write in the folder.
+    wins. What a kill leaves behind is removed by the next write in the folder. Only what is ``synced`` outlasts a power
+    cut.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,10 +33,12 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             mode = stat.S_IMODE(temporary.stat().st_mode)
             write(temporary)
             temporary.chmod(mode)  # some writers put a file of their own there, which others may not read
-            with temporary.open("rb") as written:
-                os.fsync(written.fileno())
+            if synced:
+                with temporary.open("rb") as written:
+                    os.fsync(written.fileno())
             temporary.replace(path)
-        _sync_folder(path.parent)
+        if synced:
+            _sync_folder(path.parent)
     except OSError as error:
         raise WriteError(f"'{path}' cannot be written: {error.strerror or error}.") from None
 

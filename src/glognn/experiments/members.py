@@ -65,6 +65,8 @@ ROUND, FAIR, LEAST_SHARE = 0.5, 1.5, 1 / 60
 """All members have a turn in this share of the limit: each is stopped after so many times its equal share of what is
 left of it, or after this share of the limit if that is more. The rest of the time is for those that were stopped.
 """
+FEWEST_TURNS, WORTH = 3, 0.5
+"""So many members have a turn at once, and more where what a turn takes beside training is at most this share of it."""
 MOST_RESERVED = 0.15
 """Of the limit, for the baselines that are fitted when the members are done."""
 OUT_OF_TIME, BEHIND = "time limit", "far behind"
@@ -175,10 +177,14 @@ class Contest:
         if self.finished == len(self.entrants) and not self._stopped() and (self.folder / DONE).exists():
             return read_ensemble(self.folder)
         (self.folder / DONE).unlink(missing_ok=True)
-        used_up = f"the time limit of {limit:g} s was used up"
+        ended = f"the time limit of {limit:g} s was used up"
         try:
-            done = self._train_each(limit, used_up) and self._train_longer(limit)
-            ended = "all members are done" if done else used_up
+            turns = self._train_each(limit)
+            while self._train_longer(limit) and turns:
+                if self.finished == len(self.entrants):
+                    ended = "all members are done"
+                    break
+                turns = self._train_each(limit, most=1)
         except KeyboardInterrupt:
             if not self._done():
                 raise
@@ -186,24 +192,35 @@ class Contest:
         if not self._done():
             reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in self.members.items())
             raise TrainingError(f"No member of the portfolio could be trained. {reasons}")
+        for entry in self.members.values():
+            if entry["state"] == NOT_REACHED:
+                entry["reason"] = ended
         return self._write(ended)
 
-    def _train_each(self, limit: float, used_up: str) -> bool:
-        """Give each member its turn that has had none; whether there was time for all."""
+    def _train_each(self, limit: float, most: int | None = None) -> bool:
+        """Give each member its turn that has had none, or ``most`` of them; whether there is time for more.
+
+        Where a turn takes long beside the training itself, fewer have one, and better ones: the others come when those
+        have ended.
+        """
+        turns: list[float] = []
         for number, each in enumerate(self.entrants):
             if self.members[each.member.name]["state"] != NOT_REACHED:
                 continue
             if self._hopeless(limit):
-                for late in self.entrants[number:]:
-                    if (entry := self.members[late.member.name])["state"] == NOT_REACHED:
-                        entry["reason"] = used_up
                 return False
+            worth = max(FEWEST_TURNS, ROUND * limit * WORTH / statistics.median(turns or [limit]))
+            if len(turns) >= (worth if most is None else most):
+                return True
+            begun = time.perf_counter()
             entry = self._train(each, self._deadline(limit, len(self.entrants) - number))
             self.members[each.member.name] = entry
             if self._done():
                 self.progress.on_member_end(each.member.name, self._write(""))
             else:
                 self.progress.on_left_out(f"The member '{each.member.name}'", entry["reason"])
+            if entry["state"] == DONE_STATE:
+                turns.append(max(time.perf_counter() - begun - entry["seconds_to_fit"], 1e-3))
         return True
 
     def _train_longer(self, limit: float) -> bool:

@@ -165,14 +165,14 @@ class _BatchCheckpoint(Checkpoint):
         super().__init__(batch.checkpoint, interval=interval, identity=identity)
         self.batch, self.resumable = batch, resumable
 
-    def save(self, snapshot: Snapshot) -> None:
+    def save(self, snapshot: Snapshot, *, hastily: bool = False) -> None:
         for job in self.batch.jobs:
             _check_present(job)
-        super().save(snapshot)
+        super().save(snapshot, hastily=hastily)
 
     def keep_stopped(self, reason: str, snapshot: Callable[[], Snapshot]) -> None:
         if reason == self.resumable and (state := snapshot()).values["alive"]:
-            Checkpoint(self.batch.stopped, interval=0, identity=self.identity).save(state)
+            Checkpoint(self.batch.stopped, interval=0, identity=self.identity).save(state, hastily=True)
             write_json(self.batch.stopped.with_suffix(".json"), {"members": self.batch.names})
 
 

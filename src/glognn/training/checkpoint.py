@@ -38,10 +38,14 @@ class Snapshot:
     engine: str
 
 
-def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-    """Write tensors and JSON values into one safetensors file, atomically, with the sha256 of both."""
+def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any], *, hastily: bool = False) -> None:
+    """Write tensors and JSON values into one safetensors file, atomically, with the sha256 of both.
+
+    ``hastily`` does without the sha256 and does not wait for the disk: a power cut may then leave a file that cannot be
+    read.
+    """
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    sealed = values | {_SHA256: _content_sha256(contiguous, values)}
+    sealed = values if hastily else values | {_SHA256: _content_sha256(contiguous, values)}
     metadata = {_VALUES: json.dumps(sealed)}  # one entry: the order of several differs from run to run
 
     def save(temporary: Path) -> None:
@@ -50,7 +54,7 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any])
         except SafetensorError as error:  # of a full disk, among others
             raise OSError(str(error)) from None
 
-    write_atomically(path, save)
+    write_atomically(path, save, synced=not hastily)
 
 
 def _content_sha256(tensors: dict[str, Tensor], values: dict[str, Any]) -> str:
@@ -123,9 +127,10 @@ class Checkpoint:
         """Whether to write, so many seconds after the last time."""
         return seconds >= self.interval
 
-    def save(self, snapshot: Snapshot) -> None:
+    def save(self, snapshot: Snapshot, *, hastily: bool = False) -> None:
+        """Replace what is there; ``hastily`` as :func:`save_tensors` does."""
         values = snapshot.values | {"identity": self.identity, "engine": snapshot.engine}
-        save_tensors(self.path, snapshot.tensors, values)
+        save_tensors(self.path, snapshot.tensors, values, hastily=hastily)
 
     def keep_stopped(self, reason: str, snapshot: Callable[[], Snapshot]) -> None:
         """Members are about to be stopped for a reason of the caller's; nothing is kept of them here."""

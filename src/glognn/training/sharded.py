@@ -39,7 +39,7 @@ class ShardedCheckpoint(Checkpoint):
     def due(self, seconds: float) -> bool:
         return bool(self.ranks.from_leader(super().due(seconds)))
 
-    def save(self, snapshot: Snapshot) -> None:
+    def save(self, snapshot: Snapshot, *, hastily: bool = False) -> None:
         rows = {name: tensor for name, tensor in snapshot.tensors.items() if name.startswith(ROWS)}
         shared = {name: tensor for name, tensor in snapshot.tensors.items() if name not in rows}
         epoch = len(snapshot.values["histories"][0]["curve"])
