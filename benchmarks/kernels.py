@@ -3,8 +3,8 @@
 The graphs are drawn on the GPU in a second each, with the nodes, edges, features, classes and spread of degrees that a
 dataset's twin has, but neither its homophily nor features that tell of classes: they are for time and memory alone.
 (``glognn bench twin:NAME`` makes the twin itself, on the CPU, which takes minutes for the largest.) Methods, settings
-and rounds are those of ``glognn bench``. ``GLOGNN_KERNELS=1`` times ours with kernels of its own, else those of torch
-and cuSPARSE.
+and rounds are those of ``glognn bench``. ``GLOGNN_KERNELS=0`` times ours with the kernels of torch and cuSPARSE in the
+place of its own.
 
     python benchmarks/kernels.py OUT.json --datasets pokec,snap-patents --methods glognn,released,linkx,gcn --profile
     python benchmarks/kernels.py OUT.json --grow 1e5,1e6,1e7,3e7,1e8

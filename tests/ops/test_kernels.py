@@ -27,8 +27,6 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     """With kernels, or as on a machine that has none."""
     if request.param == "without":
         monkeypatch.setattr(kernels, "DEVICES", ())
-    else:
-        monkeypatch.setenv("GLOGNN_KERNELS", "1")
     kernels._available.cache_clear()
     return str(request.param)
 
