@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,6 +17,8 @@ from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
 from glognn.ops.narrow import cross, narrow_matmul
 from glognn.ops.products import added_matmul, spmm
 from glognn.ops.scores import hits, losses
+from glognn.training import optimiser
+from glognn.training.config import TrainingConfig
 
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"
@@ -222,6 +226,63 @@ def test_losses_hits_and_gradients_of_several_members(classes: int, dtype: torch
     _close(value.grad, reference.grad, dtype)
     right = (chosen.argmax(2) == labels) & inside
     assert hits(value.detach(), nodes, labels, inside).tolist() == right.sum(1).tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kind", ["adam", "adamw"])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_steps_are_those_of_adam(
+    decay: float, kind: str, dtype: torch.dtype, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of torch's in float64, over gradients of all magnitudes; a weight without a gradient stays and joins later."""
+    monkeypatch.setattr(optimiser, "_LARGE", 1)
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((1, 1), (7, 1, 3), (1025, 1), (300, 1, 17), (64, 1, 64))
+    drawn = {str(shape): torch.randn(shape, generator=generator, dtype=torch.float64).to(DEVICE) for shape in shapes}
+    reference = {name: weight.clone().requires_grad_() for name, weight in drawn.items()}
+    weights = {name: weight.to(dtype, copy=True) for name, weight in drawn.items()}
+    config = TrainingConfig(learning_rate=0.03, weight_decay=decay, optimizer=kind)
+    found = optimiser.MemberAdam(weights, dict.fromkeys(weights, 1), [config])
+    wanted = (torch.optim.Adam if kind == "adam" else torch.optim.AdamW)(
+        reference.values(), lr=0.03, weight_decay=decay
+    )
+    for step in range(5):
+        gradients: dict[str, Tensor | None] = {}
+        for number, (name, weight) in enumerate(reference.items()):
+            scale = 10.0 ** torch.randint(-9, 4, weight.shape, generator=generator)
+            slope = torch.randn(weight.shape, generator=generator, dtype=torch.float64) * scale
+            slope = slope.to(dtype).double().to(DEVICE)
+            slope[0] = 0
+            weight.grad = None if step == 0 and number == 1 else slope
+            gradients[name] = None if weight.grad is None else slope.to(dtype)
+        found.step(gradients)
+        wanted.step()
+    for name, weight in weights.items():
+        tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+        torch.testing.assert_close(weight.double(), reference[name].detach(), rtol=tolerance, atol=tolerance)
+    state = found.state()
+    for number, name in enumerate(weights):
+        own = wanted.state[reference[name]]
+        assert float(state["steps"][number]) == float(own["step"]) == (4 if number == 1 else 5)
+        for moment, key in (("first", "exp_avg"), ("second", "exp_avg_sq")):
+            _close(state[f"{moment}/{name}"], own[key], dtype)
+
+
+def test_without_triton_one_line_says_so(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(kernels, "DEVICES", ("cpu",))
+    monkeypatch.setitem(sys.modules, "glognn.ops.kernels.activation", None)
+    kernels._available.cache_clear()
+    value = torch.ones(2, 2)
+    assert not kernels.usable(value)
+    assert not kernels.usable(value)
+    [record] = caplog.records
+    assert "torch's kernels are used" in record.message
+    assert "\n" not in record.message
+    kernels._available.cache_clear()
+    monkeypatch.setenv("GLOGNN_KERNELS", "0")
+    assert not kernels.usable(value)
+    assert len(caplog.records) == 1
+    kernels._available.cache_clear()
 
 
 def test_long_rows_are_cut_and_every_entry_is_in_one_piece() -> None:
