@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from glognn.graph.row_plan import RowPlan
 from glognn.graph.sparse import SparseMatrix
-from glognn.ops import kernels
+from glognn.ops import kernels, products
 from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
 from glognn.ops.narrow import cross, narrow_matmul
 from glognn.ops.products import added_matmul, spmm
@@ -304,3 +305,70 @@ def test_long_rows_are_cut_and_every_entry_is_in_one_piece() -> None:
             int(csr.crow_indices()[row]),
             int(csr.crow_indices()[row + 1]),
         )
+
+
+@pytest.fixture
+def rounding(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Matrices of any size are gathered in 16 bits where that is allowed."""
+    for name, value in (("_OFTEN", {"high": 0, "medium": 0}), ("_WIDE", 1), ("_MANY", 0)):
+        monkeypatch.setattr(products, name, value)
+    before = torch.get_float32_matmul_precision()
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+MAGNITUDES = {
+    "ordinary": lambda rows: torch.ones(rows, 1),
+    "of all sizes": lambda rows: 10.0 ** torch.linspace(-6, 6, rows).unsqueeze(1),
+    "huge": lambda rows: torch.full((rows, 1), 1e36),
+    "tiny": lambda rows: torch.full((rows, 1), 1e-36),
+    "subnormal": lambda rows: torch.full((rows, 1), 1e-40),
+    "zeros": lambda rows: torch.zeros(rows, 1),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("magnitude", MAGNITUDES)
+@pytest.mark.parametrize("kind", ["hub", "random", "long rows"])
+@pytest.mark.usefixtures("rounding")
+def test_rows_gathered_in_16_bits_are_as_exact_as_dense_products(kind: str, magnitude: str) -> None:
+    """A sum of v * d is off by at most 2^-11 of the sum of |v d|, as in TF32, whose factors have 11 bits.
+
+    In bfloat16 it is 2^-8, and numbers below 2^-126 may be taken for 0. Beyond that there are what float32 sums round
+    and, for values of float16 below 2^-28 of the largest, half of their spacing.
+    """
+    generator = np.random.default_rng(0)
+    made = _matrix(kind, generator)
+    exact = torch.from_numpy(made.toarray()).float().double().to(DEVICE)
+    matrix = SparseMatrix.from_scipy(made).to(device=DEVICE)
+    if kind == "long rows":
+        for each in (matrix, matrix.transpose):
+            each.__dict__["plan"] = RowPlan.of(each.csr, piece=3)
+    for width in (1, 33, 64, 300):
+        drawn = torch.from_numpy(generator.normal(size=(29, width))).float() * MAGNITUDES[magnitude](29)
+        drawn[::4] = 0
+        given, weight = drawn.to(DEVICE), torch.from_numpy(generator.normal(size=(37, width))).float().to(DEVICE)
+        for precision, share, least in (("high", 2.0**-11, 2.0**-149), ("medium", 2.0**-8, 2.0**-126)):
+            torch.set_float32_matmul_precision(precision)
+            leaf = given.clone().requires_grad_()
+            out = spmm(matrix, leaf)
+            (slope,) = torch.autograd.grad(out, leaf, weight)
+            for found, factor, dense in ((out.detach(), exact, given), (slope, exact.T, weight)):
+                size = dense.double().abs()
+                smallest = 2.0**-39 * size.max() + least
+                bound = (share + 2.0**-20) * (factor.abs() @ size) + smallest * factor.abs().sum(1, keepdim=True)
+                error = (found.double() - factor @ dense.double()).abs()
+                assert bool((error <= bound + 2.0**-149).all())
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("rounding")
+def test_what_is_not_finite_stays_so_and_spoils_no_other_row() -> None:
+    matrix = SparseMatrix.from_scipy(_matrix("random", np.random.default_rng(0))).to(device=DEVICE)
+    given = torch.randn(29, 65, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+    given[2, 3], given[5, 4], given[7, 4], given[9, 60] = torch.inf, torch.inf, -torch.inf, torch.nan
+    wanted = spmm(matrix, given)
+    torch.set_float32_matmul_precision("high")
+    found = spmm(matrix, given)
+    torch.testing.assert_close(found, wanted, rtol=1e-2, atol=1e-2, equal_nan=True)
+    assert int(wanted.isfinite().sum()) == int(found.isfinite().sum()) < wanted.numel()

@@ -12,8 +12,16 @@ from glognn.distributed.matrix import PartMatrix
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.ops.kernels import usable
 
-_OFTEN = 8
-"""How often, on average, a row is gathered where reading half as much pays for writing it once more."""
+_OFTEN = {"high": 8, "medium": 5}
+"""How often, on average, a row is gathered where rounding it to 16 bits pays.
+
+Each time 2 bytes of a value are spared. Rounding reads 4 and writes 2, and ``high`` reads all once more before, for the
+largest: even at 5 and 3 gathers, if none was served by a cache.
+"""
+_WIDE = 32
+"""Columns from which on half a row is still whole sectors of memory."""
+_MANY = 2**25
+"""Values gathered, from which on what is spared is more than two kernels more."""
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -45,16 +53,29 @@ def _product(matrix: SparseMatrix, dense: Tensor, factor: float = 1.0, added: Te
     if usable(dense):
         from glognn.ops.kernels.rows import product
 
-        return product(matrix, dense.bfloat16() if _rounds(matrix, dense) else dense, factor, added)
+        rounded = _rounded(matrix, dense)
+        if rounded == "medium":
+            return product(matrix, dense.bfloat16(), factor, added)
+        if rounded == "high":
+            from glognn.ops.kernels.halved import halved
+
+            values, back = halved(dense)
+            return product(matrix, values, factor, added, back)
+        return product(matrix, dense, factor, added)
     out = matrix.csr @ dense
     out = out if factor == 1 else factor * out
     return out if added is None else out + added
 
 
-def _rounds(matrix: SparseMatrix, dense: Tensor) -> bool:
-    """Whether rows are gathered as bfloat16: where that is allowed, and each is gathered often enough to pay for it."""
-    allowed = dense.dtype == torch.float32 and torch.get_float32_matmul_precision() == "medium"
-    return allowed and matrix.nnz >= _OFTEN * dense.shape[0]
+def _rounded(matrix: SparseMatrix, dense: Tensor) -> str:
+    """The precision that rows are gathered in, or '' where that is float32: not allowed otherwise, or not worth it.
+
+    ``high`` is float16 with a common scale, with the bits that dense products have in TF32, ``medium`` bfloat16.
+    """
+    allowed = torch.get_float32_matmul_precision()
+    rows, width = dense.shape
+    wide = dense.dtype == torch.float32 and width >= _WIDE and matrix.nnz * width >= _MANY
+    return allowed if wide and allowed in _OFTEN and matrix.nnz >= _OFTEN[allowed] * rows else ""
 
 
 class _AddedProduct(torch.autograd.Function):
