@@ -5,8 +5,8 @@
 "off" is torch's kernels in float32 (``GLOGNN_KERNELS=0``, ``--precision highest``), all splits as one batch, where each
 draws what it would draw alone. The others are single runs with kernels at a ``--precision``, in which rows are gathered
 in 16 bits wherever the precision allows it, also where that does not pay. FOLDER holds graph files NAME.npz; splits
-come one after the other on all graphs, until the seconds are over. The last lines are means over splits of the
-difference from "off", with their standard errors.
+come one after the other on all graphs, until the seconds are over. ``python -m documents.tables`` makes the table of
+docs/performance.md of it, with standard errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -67,20 +66,6 @@ def _run(config: RunConfig, graph: Graph, precision: str, splits: list[int]) -> 
     return rows
 
 
-def differences(rows: list[dict[str, Any]]) -> list[tuple[str, str, float, float, float, int]]:
-    """Dataset, precision, mean in %, mean difference from "off" over the same splits, its standard error, splits."""
-    by = {(row["dataset"], row["precision"]): {run["split"]: 100 * run["best"] for run in row["runs"]} for row in rows}
-    found = []
-    for (dataset, precision), scores in by.items():
-        off = by[dataset, "off"]
-        apart = [score - off[split] for split, score in scores.items()]
-        error = statistics.stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else float("nan")
-        found.append(
-            (dataset, precision, statistics.fmean(scores.values()), statistics.fmean(apart), error, len(apart))
-        )
-    return found
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
@@ -110,8 +95,6 @@ def main() -> None:
     rows = [row for row in rows if row["runs"]]
     record = {"kind": "accuracy", "machine": torch.cuda.get_device_name(), "model": "glognn++", "rows": rows}
     given.out.write_text(json.dumps(record | {"torch": torch.__version__}), encoding="utf-8")
-    for dataset, precision, mean, apart, error, count in differences(rows):
-        print(f"{dataset} {precision}: {mean:.2f}, {apart:+.2f} +- {error:.2f} over {count} splits")
 
 
 if __name__ == "__main__":
