@@ -372,3 +372,25 @@ def test_what_is_not_finite_stays_so_and_spoils_no_other_row() -> None:
     found = spmm(matrix, given)
     torch.testing.assert_close(found, wanted, rtol=1e-2, atol=1e-2, equal_nan=True)
     assert int(wanted.isfinite().sum()) == int(found.isfinite().sum()) < wanted.numel()
+
+
+@pytest.mark.usefixtures("rounding")
+def test_members_side_by_side_share_no_scale() -> None:
+    """What several models multiply at once is rounded by no common scale; what one multiplies is."""
+    matrix, dense = SparseMatrix.from_scipy(_matrix("random", np.random.default_rng(0))), torch.ones(29, 64)
+    for allowed, alone, several in (("highest", "", ""), ("high", "high", ""), ("medium", "medium", "medium")):
+        torch.set_float32_matmul_precision(allowed)
+        assert products._rounded(matrix, dense, False) == alone
+        assert products._rounded(matrix, dense, True) == several
+        assert products._rounded(matrix, dense.double(), False) == ""
+    asked = []
+    torch.set_float32_matmul_precision("high")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            products, "_product", lambda matrix, dense, *, several: asked.append(several) or matrix.csr @ dense
+        )
+        stacked = torch.ones(3, 29, 4, requires_grad=True)
+        torch.func.vmap(lambda each: spmm(matrix, each))(stacked).sum().backward()
+        assert asked == [True, True]
+        spmm(matrix, stacked[0]).sum().backward()
+    assert asked == [True, True, False, False]

@@ -42,7 +42,7 @@ class Linear(nn.Module):
             return
         count = self.weight.shape[0] if self.rows is None else self.rows.total
         bound = 1.0 / math.sqrt(max(count, 1))
-        for columns in self.weight.T.split(_COLUMNS):  # one by one each would touch all memory of the weights
+        for columns in torch.split(self.weight.T, _COLUMNS):  # one by one each would touch all memory of the weights
             drawn = torch.empty(columns.shape, dtype=columns.dtype)
             for row in drawn:
                 numbers = _uniform(count, bound)
