@@ -315,6 +315,95 @@ def single_gpu() -> Lines:
     return _table(head, rows, "lr")
 
 
+_LARGE = ("penn94", "arxiv-year", "genius", "twitch-gamers", "pokec", "snap-patents")
+_KERNELS = "benchmarks/results/kernels-h200.json"
+_PARTS = {
+    "sparse products": ("sum_rows", "csrmm", "cusparse", "halve", "largest"),
+    "dense maps": ("gemm", "cutlass", "cublas", "splitKreduce"),
+    "bias, relu, dropout": ("activate",),
+    "the last map with its activation": ("head",),
+    "c x c maps and Gram matrices": ("cross", "mixed", "getrf", "trsm"),
+    "loss and scores": ("measure",),
+    "Adam": ("FusedOptimizer", "adam"),
+}
+"""Words in the names of kernels, by part of an epoch; the first that fits."""
+
+
+def _kernels() -> dict[tuple[str, str], Any]:
+    return {(row["dataset"], row["method"]): row for row in _read(_KERNELS)["rows"]}
+
+
+def kernel_times() -> Lines:
+    """Milliseconds of an epoch with kernels of our own, beside the others in the same run."""
+    rows, others = _kernels(), ("released", "linkx", "gcn")
+    cells, ratios = [], []
+    for graph in _LARGE:
+        own = rows[graph, "glognn"]["epoch_ms"]
+        found = [rows[graph, each]["epoch_ms"]["median"] for each in others]
+        ratios.append([each / own["median"] for each in found])
+        before = rows.get((graph, "before"))
+        cells.append(
+            [graph, *map(_number, found), _number(before["epoch_ms"]["median"]) if before else ""]
+            + [f"{_number(own['median'])} ({_number(own['lower'])} to {_number(own['upper'])})"]
+            + [f"{each:.1f}x" for each in ratios[-1]]
+        )
+    means = [statistics.geometric_mean(each) for each in zip(*ratios, strict=True)]
+    cells.append(["geometric mean", "", "", "", "", "", *(f"{each:.1f}x" for each in means)])
+    head = ["graph", "released", "PyG LINKX", "PyG GCN", "torch's kernels", "ours (quartiles)"]
+    return _table([*head, "over released", "over LINKX", "over GCN"], cells, "lr")
+
+
+def kernel_memory() -> Lines:
+    """MiB at the peak above the graph, and what the preflight says of both."""
+    rows, cells = _kernels(), []
+    for graph in _LARGE:
+        own = rows[graph, "glognn"]
+        peaks = [rows[graph, each]["peak_mib"] for each in ("released", "linkx", "gcn")]
+        line = [graph, *(f"{each:,.0f}" for each in (*peaks, own["peak_mib"])), f"{own['peak_mib'] / peaks[0]:.2f}"]
+        if "whole_mib" in own:
+            whole = own["whole_mib"]
+            line += [f"{whole:,.0f}", f"{own['predicted_mib']:,.0f}", f"{own['predicted_mib'] / whole:.2f}"]
+        cells.append([*line, *([""] * (9 - len(line)))])
+    head = ["graph", "released", "PyG LINKX", "PyG GCN", "ours", "of released", "with the graph", "predicted", "ratio"]
+    return _table(head, cells, "lr")
+
+
+def _part(operation: str) -> str:
+    return next((part for part, words in _PARTS.items() if any(word in operation for word in words)), "all else")
+
+
+def kernel_profile() -> Lines:
+    """Milliseconds of kernels in an epoch, by part, with torch's kernels where they were timed and with our own."""
+    rows = _kernels()
+    shown = [(graph, method) for graph in _LARGE for method in ("before", "glognn") if (graph, method) in rows]
+    sums = {key: dict.fromkeys([*_PARTS, "all else"], 0.0) for key in shown}
+    for key, parts in sums.items():
+        for each in rows[key]["profile"]:
+            parts[_part(each["operation"])] += each["ms"]
+    cells = [
+        [part, *(f"{parts[part]:.2f}" if parts[part] else "" for parts in sums.values())]
+        for part in [*_PARTS, "all else"]
+    ]
+    head = [f"{graph}, torch's" if method == "before" else graph for graph, method in shown]
+    return _table(["part", *head], cells, "lr")
+
+
+def precision() -> Lines:
+    """Accuracy with kernels at a precision, and the difference from torch's kernels in float32 on the same splits."""
+    rows, found = _read("benchmarks/results/precision-h200.json")["rows"], []
+    scores = {(row["dataset"], row["precision"]): {run["split"]: run["best"] for run in row["runs"]} for row in rows}
+    for (dataset, name), own in scores.items():
+        off = scores.get((dataset, "off")) or scores[dataset, "highest"]
+        if own is off:
+            continue
+        apart = [100 * (score - off[split]) for split, score in own.items()]
+        means = [100 * statistics.fmean(each) for each in ([off[split] for split in own], own.values())]
+        error = statistics.stdev(apart) / len(apart) ** 0.5
+        difference = f"{statistics.fmean(apart):+.2f} ± {error:.2f}"
+        found.append([dataset, name, *(f"{mean:.2f}" for mean in means), difference, str(len(own))])
+    return _table(["dataset", "precision", "off", "on", "difference", "splits"], found, "llr")
+
+
 def faithfulness() -> Lines:
     """Area under the probability of the predicted class while nodes are silenced."""
     found: dict[str, dict[str, Any]] = {}
@@ -411,6 +500,10 @@ TABLES: dict[str, Callable[[], Lines]] = {
     "small-cpu": small_cpu,
     "small-gpu": small_gpu,
     "single-gpu": single_gpu,
+    "kernel-times": kernel_times,
+    "kernel-memory": kernel_memory,
+    "kernel-profile": kernel_profile,
+    "precision": precision,
     "faithfulness": faithfulness,
     "label-errors": label_errors,
 }

@@ -31,7 +31,8 @@ MIRROR = ROOT.parent / "shared" / "data" / "mirror"
 COMMAND = [sys.executable, "-m", "glognn"]
 """The command line, run from the package under test."""
 
-_PATHS = [str(Path(glognn.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+_GIVEN = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+_PATHS = [str(Path(glognn.__file__).parents[1]), *map(os.path.abspath, _GIVEN)]  # programs run in other folders
 ENVIRONMENT = os.environ | {
     "COLUMNS": "200",
     "NO_COLOR": "1",

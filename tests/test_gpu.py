@@ -159,7 +159,8 @@ def test_command_line(tmp_path: Path) -> None:
     if "CUDA_VISIBLE_DEVICES" in os.environ:
         environment["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
     options = ["-d", "g.npz", "-s", "0", "--device", "cuda", "--epochs", "5", "-o", "run"]
-    subprocess.run([*COMMAND, "train", *options], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    done = subprocess.run([*COMMAND, "train", *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert report["machine"]["device"] == "cuda"
     assert report["peak_memory_mib"]["gpu"] > 0

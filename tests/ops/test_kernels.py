@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,11 +13,13 @@ from torch import Tensor
 
 from glognn.graph.row_plan import RowPlan
 from glognn.graph.sparse import SparseMatrix
-from glognn.ops import kernels
+from glognn.ops import kernels, products
 from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
 from glognn.ops.narrow import cross, narrow_matmul
 from glognn.ops.products import added_matmul, spmm
 from glognn.ops.scores import hits, losses
+from glognn.training import optimiser
+from glognn.training.config import TrainingConfig
 
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"
@@ -27,8 +32,6 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     """With kernels, or as on a machine that has none."""
     if request.param == "without":
         monkeypatch.setattr(kernels, "DEVICES", ())
-    else:
-        monkeypatch.setenv("GLOGNN_KERNELS", "1")
     kernels._available.cache_clear()
     return str(request.param)
 
@@ -226,6 +229,63 @@ def test_losses_hits_and_gradients_of_several_members(classes: int, dtype: torch
     assert hits(value.detach(), nodes, labels, inside).tolist() == right.sum(1).tolist()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kind", ["adam", "adamw"])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_steps_are_those_of_adam(
+    decay: float, kind: str, dtype: torch.dtype, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of torch's in float64, over gradients of all magnitudes; a weight without a gradient stays and joins later."""
+    monkeypatch.setattr(optimiser, "_LARGE", 1)
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((1, 1), (7, 1, 3), (1025, 1), (300, 1, 17), (64, 1, 64))
+    drawn = {str(shape): torch.randn(shape, generator=generator, dtype=torch.float64).to(DEVICE) for shape in shapes}
+    reference = {name: weight.clone().requires_grad_() for name, weight in drawn.items()}
+    weights = {name: weight.to(dtype, copy=True) for name, weight in drawn.items()}
+    config = TrainingConfig(learning_rate=0.03, weight_decay=decay, optimizer=kind)
+    found = optimiser.MemberAdam(weights, dict.fromkeys(weights, 1), [config])
+    wanted = (torch.optim.Adam if kind == "adam" else torch.optim.AdamW)(
+        reference.values(), lr=0.03, weight_decay=decay
+    )
+    for step in range(5):
+        gradients: dict[str, Tensor | None] = {}
+        for number, (name, weight) in enumerate(reference.items()):
+            scale = 10.0 ** torch.randint(-9, 4, weight.shape, generator=generator)
+            slope = torch.randn(weight.shape, generator=generator, dtype=torch.float64) * scale
+            slope = slope.to(dtype).double().to(DEVICE)
+            slope[0] = 0
+            weight.grad = None if step == 0 and number == 1 else slope
+            gradients[name] = None if weight.grad is None else slope.to(dtype)
+        found.step(gradients)
+        wanted.step()
+    for name, weight in weights.items():
+        tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+        torch.testing.assert_close(weight.double(), reference[name].detach(), rtol=tolerance, atol=tolerance)
+    state = found.state()
+    for number, name in enumerate(weights):
+        own = wanted.state[reference[name]]
+        assert float(state["steps"][number]) == float(own["step"]) == (4 if number == 1 else 5)
+        for moment, key in (("first", "exp_avg"), ("second", "exp_avg_sq")):
+            _close(state[f"{moment}/{name}"], own[key], dtype)
+
+
+def test_without_triton_one_line_says_so(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(kernels, "DEVICES", ("cpu",))
+    monkeypatch.setitem(sys.modules, "glognn.ops.kernels.activation", None)
+    kernels._available.cache_clear()
+    value = torch.ones(2, 2)
+    assert not kernels.usable(value)
+    assert not kernels.usable(value)
+    [record] = caplog.records
+    assert "torch's kernels are used" in record.message
+    assert "\n" not in record.message
+    kernels._available.cache_clear()
+    monkeypatch.setenv("GLOGNN_KERNELS", "0")
+    assert not kernels.usable(value)
+    assert len(caplog.records) == 1
+    kernels._available.cache_clear()
+
+
 def test_long_rows_are_cut_and_every_entry_is_in_one_piece() -> None:
     made = sp.csr_array(np.tri(40)[::-1])
     csr = SparseMatrix.from_scipy(made).csr
@@ -245,3 +305,92 @@ def test_long_rows_are_cut_and_every_entry_is_in_one_piece() -> None:
             int(csr.crow_indices()[row]),
             int(csr.crow_indices()[row + 1]),
         )
+
+
+@pytest.fixture
+def rounding(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Matrices of any size are gathered in 16 bits where that is allowed."""
+    for name, value in (("_OFTEN", {"high": 0, "medium": 0}), ("_WIDE", 1), ("_MANY", 0)):
+        monkeypatch.setattr(products, name, value)
+    before = torch.get_float32_matmul_precision()
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+MAGNITUDES = {
+    "ordinary": lambda rows: torch.ones(rows, 1),
+    "of all sizes": lambda rows: 10.0 ** torch.linspace(-6, 6, rows).unsqueeze(1),
+    "huge": lambda rows: torch.full((rows, 1), 1e36),
+    "tiny": lambda rows: torch.full((rows, 1), 1e-36),
+    "subnormal": lambda rows: torch.full((rows, 1), 1e-40),
+    "zeros": lambda rows: torch.zeros(rows, 1),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("magnitude", MAGNITUDES)
+@pytest.mark.parametrize("kind", ["hub", "random", "long rows"])
+@pytest.mark.usefixtures("rounding")
+def test_rows_gathered_in_16_bits_are_as_exact_as_dense_products(kind: str, magnitude: str) -> None:
+    """A sum of v * d is off by at most 2^-11 of the sum of |v d|, as in TF32, whose factors have 11 bits.
+
+    In bfloat16 it is 2^-8, and numbers below 2^-126 may be taken for 0. Beyond that there are what float32 sums round
+    and, for values of float16 below 2^-28 of the largest, half of their spacing.
+    """
+    generator = np.random.default_rng(0)
+    made = _matrix(kind, generator)
+    exact = torch.from_numpy(made.toarray()).float().double().to(DEVICE)
+    matrix = SparseMatrix.from_scipy(made).to(device=DEVICE)
+    if kind == "long rows":
+        for each in (matrix, matrix.transpose):
+            each.__dict__["plan"] = RowPlan.of(each.csr, piece=3)
+    for width in (1, 33, 64, 300):
+        drawn = torch.from_numpy(generator.normal(size=(29, width))).float() * MAGNITUDES[magnitude](29)
+        drawn[::4] = 0
+        given, weight = drawn.to(DEVICE), torch.from_numpy(generator.normal(size=(37, width))).float().to(DEVICE)
+        for precision, share, least in (("high", 2.0**-11, 2.0**-149), ("medium", 2.0**-8, 2.0**-126)):
+            torch.set_float32_matmul_precision(precision)
+            leaf = given.clone().requires_grad_()
+            out = spmm(matrix, leaf)
+            (slope,) = torch.autograd.grad(out, leaf, weight)
+            for found, factor, dense in ((out.detach(), exact, given), (slope, exact.T, weight)):
+                size = dense.double().abs()
+                smallest = 2.0**-39 * size.max() + least
+                bound = (share + 2.0**-20) * (factor.abs() @ size) + smallest * factor.abs().sum(1, keepdim=True)
+                error = (found.double() - factor @ dense.double()).abs()
+                assert bool((error <= bound + 2.0**-149).all())
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("rounding")
+def test_what_is_not_finite_stays_so_and_spoils_no_other_row() -> None:
+    matrix = SparseMatrix.from_scipy(_matrix("random", np.random.default_rng(0))).to(device=DEVICE)
+    given = torch.randn(29, 65, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+    given[2, 3], given[5, 4], given[7, 4], given[9, 60] = torch.inf, torch.inf, -torch.inf, torch.nan
+    wanted = spmm(matrix, given)
+    torch.set_float32_matmul_precision("high")
+    found = spmm(matrix, given)
+    torch.testing.assert_close(found, wanted, rtol=1e-2, atol=1e-2, equal_nan=True)
+    assert int(wanted.isfinite().sum()) == int(found.isfinite().sum()) < wanted.numel()
+
+
+@pytest.mark.usefixtures("rounding")
+def test_members_side_by_side_share_no_scale() -> None:
+    """What several models multiply at once is rounded by no common scale; what one multiplies is."""
+    matrix, dense = SparseMatrix.from_scipy(_matrix("random", np.random.default_rng(0))), torch.ones(29, 64)
+    for allowed, alone, several in (("highest", "", ""), ("high", "high", ""), ("medium", "medium", "medium")):
+        torch.set_float32_matmul_precision(allowed)
+        assert products._rounded(matrix, dense, False) == alone
+        assert products._rounded(matrix, dense, True) == several
+        assert products._rounded(matrix, dense.double(), False) == ""
+    asked = []
+    torch.set_float32_matmul_precision("high")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            products, "_product", lambda matrix, dense, *, several: asked.append(several) or matrix.csr @ dense
+        )
+        stacked = torch.ones(3, 29, 4, requires_grad=True)
+        torch.func.vmap(lambda each: spmm(matrix, each))(stacked).sum().backward()
+        assert asked == [True, True]
+        spmm(matrix, stacked[0]).sum().backward()
+    assert asked == [True, True, False, False]

@@ -33,6 +33,7 @@ class Sizes:
         classes: Number of classes, c.
         feature_entries: Entries of the features where they are stored sparse; ``None`` where dense.
         second_paths: Paths of two edges, the sum over nodes of in-degree x out-degree, where it is known.
+        symmetric: Whether the adjacency is known to be symmetric, and so stored once.
     """
 
     nodes: int
@@ -41,6 +42,12 @@ class Sizes:
     classes: int
     feature_entries: int | None = None
     second_paths: int | None = None
+    symmetric: bool = False
+
+    @property
+    def often_gathered(self) -> bool:
+        """Whether rows that are gathered along edges may be rounded to 16 bits first, on a GPU."""
+        return self.entries >= 5 * self.nodes
 
     @property
     def looped(self) -> int:

@@ -16,6 +16,9 @@ from glognn.ops.activation import relu_dropout, relu_dropout_map
 from glognn.ops.kernels import usable
 from glognn.ops.products import added_matmul, matmul
 
+_COLUMNS = 16
+"""Columns of initial weights that are drawn before they are put in their places."""
+
 
 class Linear(nn.Module):
     """A linear map of a dense or sparse input: X W + bias, in O(nnz(X) k).
@@ -39,9 +42,12 @@ class Linear(nn.Module):
             return
         count = self.weight.shape[0] if self.rows is None else self.rows.total
         bound = 1.0 / math.sqrt(max(count, 1))
-        for column in self.weight.T:
-            drawn = _uniform(count, bound)
-            column.copy_(drawn if self.rows is None else drawn[self.rows.own])
+        for columns in torch.split(self.weight.T, _COLUMNS):  # one by one each would touch all memory of the weights
+            drawn = torch.empty(columns.shape, dtype=columns.dtype)
+            for row in drawn:
+                numbers = _uniform(count, bound)
+                row.copy_(numbers if self.rows is None else numbers[self.rows.own])
+            columns.copy_(drawn)
         self.bias.copy_(_uniform(self.bias.numel(), bound))
 
     def forward(self, x: Matrix) -> Tensor:

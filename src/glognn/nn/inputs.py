@@ -40,7 +40,10 @@ class Sizes(Protocol):
 
     def feature_bytes(self) -> int: ...
 
-    def adjacency_bytes(self, *, loops: bool) -> int: ...
+    @property
+    def symmetric(self) -> bool: ...
+
+    def adjacency_bytes(self, *, loops: bool, symmetric: bool = False) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def _adjacency(graph: Graph, normalization: str) -> SparseMatrix:
 
 
 def _adjacency_bytes(sizes: Sizes, normalization: str) -> int:
-    return sizes.adjacency_bytes(loops=normalization != "none")
+    return sizes.adjacency_bytes(loops=normalization != "none", symmetric=sizes.symmetric and normalization != "row")
 
 
 def _directions() -> ModuleType:

@@ -12,8 +12,16 @@ from glognn.distributed.matrix import PartMatrix
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.ops.kernels import usable
 
-_OFTEN = 8
-"""How often, on average, a row is gathered where reading half as much pays for writing it once more."""
+_OFTEN = {"high": 8, "medium": 5}
+"""How often, on average, a row is gathered where rounding it to 16 bits pays.
+
+Each time 2 bytes of a value are spared. Rounding reads 4 and writes 2, and ``high`` reads all once more before, for the
+largest: even at 5 and 3 gathers, if none was served by a cache.
+"""
+_WIDE = 32
+"""Columns from which on half a row is still whole sectors of memory."""
+_MANY = 2**25
+"""Values gathered, from which on what is spared is more than two kernels more."""
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -23,38 +31,58 @@ class _SparseProduct(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(matrix: SparseMatrix, dense: Tensor) -> Tensor:
-        return _product(matrix, dense)
+    def forward(matrix: SparseMatrix, dense: Tensor, several: bool) -> Tensor:
+        return _product(matrix, dense, several=several)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[SparseMatrix, Tensor], output: Tensor) -> None:
-        ctx.matrix = inputs[0]
+    def setup_context(ctx: Any, inputs: tuple[SparseMatrix, Tensor, bool], output: Tensor) -> None:
+        ctx.matrix, _, ctx.several = inputs
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor]:
-        return None, spmm(ctx.matrix.transpose, gradients[0])
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, None]:
+        return None, _spmm(ctx.matrix.transpose, gradients[0], ctx.several), None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[None, int], matrix: SparseMatrix, dense: Tensor) -> tuple[Tensor, int]:
+    def vmap(
+        info: Any, in_dims: tuple[None, int, None], matrix: SparseMatrix, dense: Tensor, several: bool
+    ) -> tuple[Tensor, int]:
         side_by_side = dense.movedim(in_dims[1], 1)
-        product = spmm(matrix, side_by_side.flatten(1))
+        product = _spmm(matrix, side_by_side.flatten(1), True)
         return product.view(-1, *side_by_side.shape[1:]), 1
 
 
-def _product(matrix: SparseMatrix, dense: Tensor, factor: float = 1.0, added: Tensor | None = None) -> Tensor:
+def _product(
+    matrix: SparseMatrix, dense: Tensor, factor: float = 1.0, added: Tensor | None = None, *, several: bool = False
+) -> Tensor:
     if usable(dense):
         from glognn.ops.kernels.rows import product
 
-        return product(matrix, dense.bfloat16() if _rounds(matrix, dense) else dense, factor, added)
+        rounded = _rounded(matrix, dense, several)
+        if rounded == "medium":
+            return product(matrix, dense.bfloat16(), factor, added)
+        if rounded == "high":
+            from glognn.ops.kernels.halved import halved
+
+            values, back = halved(dense)
+            return product(matrix, values, factor, added, back)
+        return product(matrix, dense, factor, added)
     out = matrix.csr @ dense
     out = out if factor == 1 else factor * out
     return out if added is None else out + added
 
 
-def _rounds(matrix: SparseMatrix, dense: Tensor) -> bool:
-    """Whether rows are gathered as bfloat16: where that is allowed, and each is gathered often enough to pay for it."""
-    allowed = dense.dtype == torch.float32 and torch.get_float32_matmul_precision() == "medium"
-    return allowed and matrix.nnz >= _OFTEN * dense.shape[0]
+def _rounded(matrix: SparseMatrix, dense: Tensor, several: bool) -> str:
+    """The precision that rows are gathered in, or '' where that is float32: not allowed otherwise, or not worth it.
+
+    ``high`` is float16 with a common scale, with the bits that dense products have in TF32, ``medium`` bfloat16.
+    Members side by side have no scale in common: one that diverges would take the others' bits.
+    """
+    allowed = torch.get_float32_matmul_precision()
+    if several and allowed == "high":
+        return ""
+    rows, width = dense.shape
+    wide = dense.dtype == torch.float32 and width >= _WIDE and matrix.nnz * width >= _MANY
+    return allowed if wide and allowed in _OFTEN and matrix.nnz >= _OFTEN[allowed] * rows else ""
 
 
 class _AddedProduct(torch.autograd.Function):
@@ -78,7 +106,12 @@ def spmm(matrix: SparseMatrix, dense: Tensor) -> Tensor:
     """``matrix @ dense``, sparse n x m times dense m x k, in O(nnz k); across ranks, own rows of both."""
     if isinstance(matrix, PartMatrix):
         return matrix.product(dense)
-    product: Tensor = _SparseProduct.apply(matrix, dense.contiguous())  # type: ignore[no-untyped-call]
+    return _spmm(matrix, dense, False)
+
+
+def _spmm(matrix: SparseMatrix, dense: Tensor, several: bool) -> Tensor:
+    """``several``: columns of many models side by side."""
+    product: Tensor = _SparseProduct.apply(matrix, dense.contiguous(), several)  # type: ignore[no-untyped-call]
     return product
 
 

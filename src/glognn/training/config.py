@@ -104,7 +104,8 @@ class TrainingConfig(Settings):
     precision: str = choice(
         "high",
         "On a GPU, how exactly float32 matrices are multiplied: 'highest' in float32, 'high' with factors rounded to "
-        "11 bits (TF32), 'medium' also gathers rows along edges rounded to 8 (bfloat16). Sums are in float32 always.",
+        "11 bits (TF32, and float16 for rows that are gathered along many edges), 'medium' gathers rows rounded to 8 "
+        "(bfloat16). Sums are in float32 always.",
         ("highest", "high", "medium"),
         before="high",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -9,9 +10,12 @@ from torch import Tensor
 from torch.optim.adam import adam
 from torch.optim.adamw import adamw
 
+from glognn.ops.kernels import usable
 from glognn.training.config import TrainingConfig
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+_LARGE = 2**20
+"""Values from which on a weight is stepped by a kernel of its own, where there is one."""
 
 
 class MemberAdam:
@@ -41,6 +45,10 @@ class MemberAdam:
         rates = self._rates.cpu()
         self._common = tuple(rates[:, 0].tolist()) if bool((rates == rates[:, :1]).all()) else None
         self._decouples = bool(rates[2].any())
+        if self._common is not None:  # before steps are captured, which cannot copy from the host
+            rate, decay, _ = self._common
+            known = [rate, decay, 1 - _BETA1, 1 - _BETA2, math.log(_BETA1), math.log(_BETA2), _EPSILON]
+            self._numbers = torch.tensor(known, dtype=torch.float64, device=self._rates.device)
 
     @torch.no_grad()
     def step(self, gradients: Mapping[str, Tensor | None]) -> None:
@@ -53,6 +61,16 @@ class MemberAdam:
 
     def _fused(self, gradients: Mapping[str, Tensor], rate: float, decay: float, decoupled: float) -> None:
         steps = dict(zip(self._weights, self._steps, strict=True))
+        large = [name for name in gradients if self._alone(name, gradients[name])]
+        if large:
+            from glognn.ops.kernels.adam import adam_step
+        for name in large:
+            gradient, first, second = gradients[name].contiguous(), self._first[name], self._second[name]
+            settings = {"decoupled": bool(decoupled), "decays": decay != 0}
+            adam_step(self._weights[name], gradient, first, second, steps[name].add_(1), self._numbers, **settings)
+        gradients = {name: gradient for name, gradient in gradients.items() if name not in large}
+        if not gradients:
+            return
         (adamw if decoupled else adam)(
             [self._weights[name] for name in gradients],
             [gradient.contiguous() for gradient in gradients.values()],
@@ -69,6 +87,11 @@ class MemberAdam:
             eps=_EPSILON,
             maximize=False,
         )
+
+    def _alone(self, name: str, gradient: Tensor) -> bool:
+        """Whether a weight is stepped by a kernel of our own."""
+        weight = self._weights[name]
+        return weight.numel() >= _LARGE and weight.is_contiguous() and usable(weight, gradient)
 
     def _each_its_own(self, gradients: Mapping[str, Tensor]) -> None:
         self._steps += self._taking(tuple(gradients))

@@ -34,6 +34,8 @@ _SYSTEM = Path("/")
 _EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
 _SETS_BYTES = 25
 """Of a node in the sets of a member's split: two indices and a label in 64 bits, and a mask."""
+_PLAN_BYTES = 12
+"""Of a row of a matrix that kernels sum: where its entries begin and end, and which it is."""
 _MATTERING = ("hidden_channels", "num_layers", "num_rounds", "num_hops", "heads", "num_rings")
 """Settings that decide how much is needed, where a model has them."""
 MARGIN = 0.1
@@ -44,6 +46,8 @@ LIBRARY_BYTES = 20 * 2**20
 """What the first training brings with it, measured: code of libraries that is read, and their own memory."""
 THREAD_BYTES = 2**18
 """Of each thread: its stack and what libraries keep for it; eight took less than could be measured."""
+GPU_LIBRARY_BYTES = 160 * 2**20
+"""What cuBLAS works in, 32 MiB each (H200): of two threads on two streams, and for maps with a bias."""
 BATCH_BYTES = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 """What models that train as one batch may take."""
 
@@ -85,6 +89,19 @@ class Need:
         return cls(
             weights=members * value_bytes * each,
             activations=members * value_bytes * max(parameters, model.num_activations(sizes)),
+            inputs=model.input_bytes(sizes) * value_bytes // VALUE_BYTES,
+            preparation=model.preparation_bytes(sizes),
+        )
+
+    @classmethod
+    def fused(cls, model: ModelConfig, sizes: Sizes, *, remembers: bool, value_bytes: int = VALUE_BYTES) -> Need:
+        """Of a model alone on a GPU with kernels: weights, two moments and perhaps the best, trained where they are."""
+        matrices = 1 if sizes.symmetric else 2
+        return cls(
+            weights=value_bytes * (3 + remembers) * model.num_parameters(sizes),
+            activations=value_bytes * model.fused_activations(sizes)
+            + sizes.nodes * (_SETS_BYTES + matrices * _PLAN_BYTES)
+            + GPU_LIBRARY_BYTES,
             inputs=model.input_bytes(sizes) * value_bytes // VALUE_BYTES,
             preparation=model.preparation_bytes(sizes),
         )
@@ -182,9 +199,21 @@ def need_of(model: ModelConfig, graph: Graph, training: TrainingConfig, members:
     if compiled and isinstance(model, GloGNNConfig | GloGNN2Config) and not refusal_of_settings(model, training, graph):
         return Need.native(model, sizes, members=members, threads=_threads(training))
     size = DTYPES[training.dtype].itemsize
+    if members == 1 and training.engine in ("auto", "captured") and _fuses(training):
+        return Need.fused(model, sizes, remembers=training.selection == "best", value_bytes=size)
     need = Need.of(model, sizes, members=members, value_bytes=size)
     exchanged = graph.exchanged_rows * size * max(getattr(model, "hidden_channels", 0), graph.num_classes)
     return replace(need, activations=need.activations + exchanged)
+
+
+def _fuses(training: TrainingConfig) -> bool:
+    """Whether kernels of our own compute a run alone."""
+    import torch
+
+    from glognn.ops.kernels import usable
+    from glognn.training.devices import DTYPES, resolve_device
+
+    return usable(torch.empty(0, dtype=DTYPES[training.dtype], device=resolve_device(training.device)))
 
 
 def sizes_of(graph: Graph) -> Sizes:
@@ -200,6 +229,7 @@ def sizes_of(graph: Graph) -> Sizes:
         graph.num_classes,
         graph.x.nnz if isinstance(graph.x, SparseMatrix) else None,
         int(out @ into),
+        matrix.is_symmetric,
     )
 
 

@@ -108,6 +108,10 @@ class ModelConfig(Settings):
         width, depth = getattr(self, "hidden_channels", 64), getattr(self, "num_layers", 2)
         return 6 * depth * sizes.nodes * max(width, sizes.classes)
 
+    def fused_activations(self, sizes: Sizes) -> int:
+        """The same with the gradients of weights, of a model alone on a GPU whose kernels keep no passing values."""
+        return self.num_parameters(sizes) + self.num_activations(sizes)
+
     def input_bytes(self, sizes: Sizes) -> int:
         """Constant inputs. Unless overridden, the features and an adjacency with self-loops and its transpose."""
         return sizes.feature_bytes() + sizes.adjacency_bytes(loops=True)

@@ -149,6 +149,27 @@ class GloGNNConfig(LayerConfig, ModelConfig):
         backward = (3 * (self.num_encoder_layers - 1) * tails + 1) * width + layers
         return sizes.nodes * max(backward, (3 * inputs - 1) * width)
 
+    def fused_activations(self, sizes: Sizes) -> int:
+        """Whichever holds most: the forward pass with its layers, the backward pass, or the gradients of the inputs.
+
+        A tail keeps its sum E, which evaluation and step share, and what each of its maps reads; of two maps or less E
+        is that. From four on there are values on their way between two maps. The layers are n x c: H0, the gradient of
+        the scores, two of each layer, and the products of the one under way. At last the gradient of E is there beside
+        those of the weights, and half of it once more where it is gathered in 16 bits.
+        """
+        depth, width, rows = self.num_encoder_layers, self.hidden_channels, sizes.nodes
+        tails = 1 if self.fusion == "hidden" else len(self.inputs)
+        if depth == 1:
+            width = sizes.classes
+        layers = (2 + 2 * self.num_layers + len(products(self.words))) * sizes.classes
+        kept = tails * (1 if depth <= 2 else depth) + (depth >= 4)
+        forward = kept * width + layers
+        backward = (kept + (depth <= 2)) * width + 2 * sizes.classes
+        sums = (3 if sizes.often_gathered else 2) * width // 2
+        gradients = self.num_parameters(sizes) + rows * (sums + sizes.classes)
+        encoding = rows * ((tails - 1) * width + sums + width)
+        return max(rows * forward, rows * backward, gradients, encoding)
+
     def input_bytes(self, sizes: Sizes) -> int:
         return held_bytes(self.inputs, self.words, sizes, self.normalization)
 

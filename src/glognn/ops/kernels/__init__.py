@@ -1,7 +1,7 @@
 """Kernels for NVIDIA GPUs, in Triton, which comes with torch there; each is imported only when first used.
 
-They compute where ``GLOGNN_KERNELS=1`` asks for them, until their tests have passed on a GPU as a whole; else cuSPARSE
-and torch's own kernels compute the same.
+They compute wherever they can; ``GLOGNN_KERNELS=0`` leaves it to cuSPARSE and torch's own kernels, which compute the
+same.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 
 logger = logging.getLogger(__name__)
 
+SWITCH = "GLOGNN_KERNELS"
 TYPES = (torch.float32, torch.float64)
 DEVICES = ("cuda",)
 """Where kernels run; Triton's interpreter, which tests use, also takes tensors of the CPU."""
@@ -24,7 +25,7 @@ DEVICES = ("cuda",)
 @cache
 def _available(device: torch.device) -> bool:
     """Whether a kernel can be compiled and run; if not, a warning says why, once."""
-    if os.environ.get("GLOGNN_KERNELS") != "1":
+    if os.environ.get(SWITCH) == "0":
         return False
     try:
         from glognn.ops.kernels.activation import activated

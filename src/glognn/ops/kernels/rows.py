@@ -28,6 +28,7 @@ def sum_rows(
     dense,
     added,
     out,
+    back,
     count,
     width,
     factor: tl.float64,
@@ -35,6 +36,7 @@ def sum_rows(
     GATHERS: tl.constexpr,
     WEIGHTED: tl.constexpr,
     ADDS: tl.constexpr,
+    SCALED: tl.constexpr,
     ROWS: tl.constexpr,
     UNROLL: tl.constexpr,
     COLUMNS: tl.constexpr,
@@ -42,7 +44,8 @@ def sum_rows(
 ):
     """out[t] = factor * sum over entries begins[r] to ends[r] of value * dense[column], plus added[t], t = targets[r].
 
-    With ``spread`` 0 ``added`` is one row for all. Without ``GATHERS`` rows of ``dense`` are numbered as entries.
+    With ``spread`` 0 ``added`` is one row for all. Without ``GATHERS`` rows of ``dense`` are numbered as entries. With
+    ``SCALED`` sums are multiplied by ``back`` too.
     """
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = rows < count
@@ -65,7 +68,10 @@ def sum_rows(
             total += read * weight[:, :, None]
         else:
             total += read
-    result = tl.sum(total, axis=1) * tl.cast(factor, SUM)
+    result = tl.sum(total, axis=1)
+    if SCALED:
+        result *= tl.load(back)
+    result *= tl.cast(factor, SUM)
     target = tl.load(targets + rows, mask=inside, other=0).to(tl.int64)
     where = target[:, None] * width + column[None, :]
     kept = inside[:, None] & wanted[None, :]
@@ -74,21 +80,30 @@ def sum_rows(
     tl.store(out + where, result, mask=kept)
 
 
-def product(matrix: SparseMatrix, dense: Tensor, factor: float = 1.0, added: Tensor | None = None) -> Tensor:
-    """``factor * matrix @ dense + added``, where ``added`` is of the result's shape or one row of it."""
+def product(
+    matrix: SparseMatrix,
+    dense: Tensor,
+    factor: float = 1.0,
+    added: Tensor | None = None,
+    back: Tensor | None = None,
+) -> Tensor:
+    """``factor * back * matrix @ dense + added``, where ``added`` is of the result's shape or one row of it.
+
+    ``dense`` may be rounded to 16 bits, and ``back`` what it was divided by then.
+    """
     rows, width = matrix.shape[0], dense.shape[1]
     out = torch.empty(rows, width, dtype=matrix.dtype, device=dense.device)
     if not rows or not width:
         return out
     plan, csr = matrix.plan, matrix.csr
     columns, values = csr.col_indices(), csr.values()
-    tile = tile_of(width, matrix.nnz / rows)
-    _sum(plan.whole, columns, None if plan.ones else values, dense, factor, added, out, tile)
+    tile = tile_of(width, matrix.nnz / rows, halves=dense.itemsize == 2)
+    _sum(plan.whole, columns, None if plan.ones else values, dense, factor, added, out, tile, back)
     if plan.pieces.count:
         pieces = torch.empty(plan.pieces.count, width, dtype=matrix.dtype, device=dense.device)
         long = Tile(1, tile.rows * tile.unroll, tile.columns, tile.warps)
         _sum(plan.pieces, columns, None if plan.ones else values, dense, 1.0, None, pieces, long)
-        _sum(plan.joined, None, None, pieces, factor, added, out, long)
+        _sum(plan.joined, None, None, pieces, factor, added, out, long, back)
     return out
 
 
@@ -102,15 +117,15 @@ class Tile:
     warps: int
 
 
-def tile_of(width: int, entries: float) -> Tile:
-    """The tile for a number of columns and of entries a row, on average (measured)."""
+def tile_of(width: int, entries: float, *, halves: bool = False) -> Tile:
+    """The tile for a number of columns and of entries a row, on average; ``halves``: of 16 bits."""
     columns = min(triton.next_power_of_2(width), 256)
     if columns <= 16:
         if entries >= 16:
             return Tile(max(1, 32 // columns), 16, columns, 4)
         return Tile(max(1, 256 // columns), 4, columns, 4)
     unroll = 2 if entries < 8 and columns <= 64 else 4
-    return Tile(max(1, 512 // (unroll * columns)), unroll, columns, 1)
+    return Tile(max(1, 512 // (unroll * columns)), 2 * unroll if halves else unroll, columns, 1)
 
 
 def _sum(
@@ -122,6 +137,7 @@ def _sum(
     added: Tensor | None,
     out: Tensor,
     tile: Tile,
+    back: Tensor | None = None,
 ) -> None:
     if not rows.count:
         return
@@ -135,6 +151,7 @@ def _sum(
         dense,
         dense if added is None else added,
         out,
+        dense if back is None else back,
         rows.count,
         width,
         factor,
@@ -142,6 +159,7 @@ def _sum(
         GATHERS=columns is not None,
         WEIGHTED=values is not None,
         ADDS=added is not None,
+        SCALED=back is not None,
         ROWS=tile.rows,
         UNROLL=tile.unroll,
         COLUMNS=tile.columns,

@@ -45,14 +45,15 @@ class StackedEngine(Engine):
         graph, models, configs, splits = members.graph, members.models, members.configs, members.splits
         first = models[0]
         self.device, self.dtype = graph.y.device, next(first.parameters()).dtype
-        self._model = deepcopy(first)  # lends its code; parameters and settings are put under it
+        shared = {id(weight): weight for weight in first.parameters()}
+        self._model = deepcopy(first, shared)  # lends its code; parameters and settings are put under it
         self._methods = _Methods(self._model)
         self._inputs = first.prepare(graph)
         states = [model.state_dict() for model in models]
         self._trained = [name for name, _ in first.named_parameters()]
         buffers = [name for name, _ in first.named_buffers() if name in states[0]]
         self._axes = _axes(first)
-        stacked = {name: torch.stack([s[name] for s in states], self._axes[name]) for name in self._trained + buffers}
+        stacked = {name: _stacked([s[name] for s in states], self._axes[name]) for name in self._trained + buffers}
         self.weights = {name: t.requires_grad_(name in self._trained) for name, t in stacked.items()}
         trained = {name: self.weights[name] for name in self._trained}
         self._optimizer = MemberAdam(trained, self._axes, configs)
@@ -206,6 +207,11 @@ class StackedEngine(Engine):
         self._best = {name: torch.empty(0) if t is None else t.to(self.device) for name, t in found.items()}
         self._dropout.streams.restore(snapshot["streams"])
         self._kept = None
+
+
+def _stacked(values: list[Tensor], axis: int) -> Tensor:
+    """All members' along an axis; one alone is trained where it is, as by the eager engine."""
+    return values[0].unsqueeze(axis) if len(values) == 1 else torch.stack(values, axis)
 
 
 def _axes(model: NodeModel[Any]) -> dict[str, int]:
