@@ -406,3 +406,12 @@ def test_a_journal_that_says_what_nobody_told_it(name: str, value: Any, tmp_path
     open_study(tmp_path, what).ask().set_user_attr(name, value)
     with pytest.raises(InputError, match=r"study\.journal' is damaged \(ValueError trial 0: "):
         open_study(tmp_path, what)
+
+
+def test_glognn2_is_searched_from_its_defaults_on() -> None:
+    what = search("glognn2", dataset="texas", sampler="random", given={"epochs": 7}, prune=False, keep_default=False)
+    [(origin, config)] = what.first_trials().items()
+    assert origin == "published"
+    assert config.model == what.default().model
+    assert config.training.epochs == 7
+    assert not search("linkx", dataset="texas", keep_default=False).first_trials()

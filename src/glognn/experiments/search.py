@@ -32,6 +32,7 @@ from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import FEATURES, WIDE, Space, find_space
 from glognn.experiments.study_locks import FolderLocks, StudyLocks, check_storage, study_locks
+from glognn.models.configs import find_model
 from glognn.records import NUMBER, Form, misfit, read_record
 from glognn.storage import write_json, write_text
 
@@ -109,11 +110,16 @@ class Search:
         return config
 
     def published(self) -> RunConfig | None:
-        """The authors' settings with those held put in; nothing where there are none, or where a grid is searched."""
-        if self.sampler == "grid" or not has_published(self.model, self.dataset):
+        """The authors' settings with those held put in; nothing where there are none, or where a grid is searched.
+
+        GloGNN2's are its defaults, which are meant for every graph.
+        """
+        known = has_published(self.model, self.dataset)
+        if self.sampler == "grid" or not (known or find_model(self.model).stated):
             return None
         held = {**find_space(self.model, self.space).fixed, **self.given}
-        [config] = resolve([self.model], f"{PUBLISHED_PREFIX}{self.dataset}", held, self.dataset, self.splits)
+        source = f"{PUBLISHED_PREFIX}{self.dataset}" if known else None
+        [config] = resolve([self.model], source, held, self.dataset, self.splits)
         return config
 
     def config_of(self, trial: optuna.trial.FrozenTrial | optuna.Trial) -> RunConfig:

@@ -72,6 +72,8 @@ class ModelConfig(Settings):
     """Settings of training and graph that are held in a search."""
     published_searches: ClassVar[Mapping[str, tuple[SearchedSettings, Mapping[str, Any]]]] = {}
     """Other searches by name: what its authors searched, and what they held."""
+    stated: ClassVar[bool] = False
+    """The defaults are what its authors state for every graph, and so the first trial of any search."""
     distributes: ClassVar[bool] = False
     """Whether it can be trained on several ranks: it reads other nodes through products with the graph alone."""
     training_settings: ClassVar[Mapping[str, Any]] = {}

@@ -197,6 +197,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     summary = "GloGNN's layer, free of scale, on an encoder that sees features, links, degrees and neighbours"
     paper = "after Li et al., ICML 2022"
     implementation = "glognn.models.glognn2:GloGNN2"
+    stated = True
     distributes = True
     varying = ("beta1", "beta2", "gamma", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True, "feature_normalization": "auto"}
