@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def render_best(found: StudyResult) -> str:
     """Draw a study's pictures into its folder; its best settings, and where all of this lies."""
     training = found.config.training
-    metric = class_score(training.metric, training.positive_class or "the rarer class")
+    metric = class_score(training.metric, found.positive)
     with locked(found.folder):
         pictures = plot_study(found.study, found.folder, metric, scale_of(training.metric))
     shown = ", ".join(
