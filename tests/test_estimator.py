@@ -363,7 +363,7 @@ def test_what_cannot_be_loaded(split_data: Data, tmp_path: Path) -> None:
         ({"model": "mlp", "alpha": 0.3}, {}, "MLP has no setting 'alpha' \\(it belongs to glognn"),
         ({"gamma": 2}, {}, "'gamma' parameter of GloGNN\\+\\+ must be a number in the range"),
         ({"validation_fraction": 1.0}, {}, "'validation_fraction' parameter of GloGNNClassifier"),
-        ({"threshold": "validation"}, {}, "must be 'none' for 3 classes"),
+        ({"threshold": "validation"}, {}, "must be 'auto' or 'none' for 3 classes"),
         ({"class_weight": "heavy"}, {}, "'class_weight' parameter of training"),
         ({"class_weight": {9: 1}}, {}, "'class_weight' parameter of GloGNNClassifier must be weights of the classes"),
         ({}, {"adjacency": np.ones((5, 5))}, "'adjacency' parameter of fit must be numbers of shape \\(60, 60\\)"),

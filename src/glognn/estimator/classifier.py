@@ -84,10 +84,12 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rarer of two.
         validation_fraction: Share of the labelled nodes that stop and select the training, where no mask says so.
         split: Which column of masks with several.
-        threshold: With two classes ``"validation"``, ``"precision=0.8"``, ``"recall=0.9"`` or ``"cost=1:20"``.
+        threshold: With two classes ``"validation"``, ``"precision=0.8"``, ``"recall=0.9"`` or ``"cost=1:20"``;
+            ``"none"``, where a metric of ranks would choose one.
         class_weight: ``"balanced"``, or a dictionary with a weight in the training loss for each class; one that is not
             named weighs 1.
-        calibrate: ``"temperature"`` or ``"isotonic"``: correct probabilities on validation nodes.
+        calibrate: ``"temperature"`` or ``"isotonic"``: correct probabilities on validation nodes; ``"none"``, where a
+            metric of ranks would.
         time_limit: Of ``"auto"``: seconds to train.
         quality: Of ``"auto"``: ``"fast"``, ``"good"`` or ``"best"``, how much of the portfolio is tried.
         folds: Of ``"auto"``: how many, where no mask says which nodes validate; by default 5, fewer on large graphs.

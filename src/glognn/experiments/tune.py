@@ -62,6 +62,7 @@ class StudyResult:
         origin: ``default`` or ``published`` where those settings are used, the authors' being the latter; else
             ``drawn``.
         confirmation: How the winner compares with the default; ``None`` where they are the same or were not compared.
+        positive: The class that a metric of one class is of, by name, where there is one.
         baselines: Mean validation scores of the baselines over the same splits, by name.
         path: The file of the best settings, which ``train_models(config=...)`` reads.
         study: The completed trials, with the settings under their own names.
@@ -76,6 +77,7 @@ class StudyResult:
     trials: int
     origin: str
     confirmation: Confirmation | None
+    positive: str | None
     baselines: dict[str, float | None]
     path: Path
     study: optuna.Study = field(repr=False)
@@ -285,10 +287,18 @@ def _result(folder: Path, search: Search, study: optuna.Study, graphs: Graphs, *
         trials=len(finished_trials(study)),
         origin=trial.user_attrs.get("origin", "drawn"),
         confirmation=confirmation,
+        positive=_positive(config, graphs.of(config)),
         baselines=_baselines(config, graphs.of(config)),
         path=path,
         study=named,
     )
+
+
+def _positive(config: RunConfig, loaded: LoadedGraph) -> str | None:
+    from glognn.training.positive import positive_record
+
+    found = positive_record(loaded.graph, config.training)
+    return None if found is None else str(found["name"])
 
 
 def _baselines(config: RunConfig, loaded: LoadedGraph) -> dict[str, float | None]:

@@ -135,8 +135,9 @@ def _draw(axes: Axes, curves: Sequence[Curve], what: str, unit: float) -> dict[s
     if not beyond:
         axes.text(0.5, 0.5, "no finite value", transform=axes.transAxes, ha="center", va="center", fontsize=8)
     for number, (arrow, value) in enumerate(far):
+        behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
         axes.text(0.99, 0.97 - 0.12 * number, f"{arrow} {value:.3g}", transform=axes.transAxes, ha="right", va="top",
-                  fontsize=7, color="#555555")  # fmt: skip
+                  fontsize=7, color="#555555", bbox=behind)  # fmt: skip
     plain(axes)
     return handles
 

@@ -95,7 +95,7 @@ def plot_reliability(found: dict[str, Any], path: Path) -> Path:
     for each, label, colour, style in lines:
         bins = each["bins"]
         places, shares = [one["confidence"] for one in bins], [one["accuracy"] for one in bins]
-        upper.plot(places, shares, style, color=colour, label=f"{label}: error {_error(each)}")
+        upper.plot(places, shares, style, color=colour, label=f"{label}: error {_error(each)}", clip_on=False, zorder=3)
     said = "the predicted class" if class_name is None else _short(class_name)
     true = "share that is right" if class_name is None else f"share that is {_short(class_name)}"
     upper.set_ylabel(true, parse_math=False)

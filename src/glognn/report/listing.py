@@ -14,8 +14,8 @@ from glognn.experiments.layout import REPORT
 from glognn.experiments.plan import settings_hash
 from glognn.experiments.reports import read_report
 from glognn.records import Form, read_record
-from glognn.report.document import Cell, Column, Row, Table, numeral, row, table
-from glognn.report.text import class_score, figures, scale_of
+from glognn.report.document import Cell, Column, Row, Table, row, table
+from glognn.report.text import class_score, figures, in_unit, scale_of
 
 _NAMES: Form = {"label": str, "read": {"options": {"nodes": str, "edges": (str, list)}}}
 _DEEPEST = 4
@@ -157,25 +157,23 @@ def _tables(folder: Path) -> str | None:
 
 
 def run_table(groups: list[RunGroup]) -> Table:
-    """A row for each group: scores with their deviations, in percent where they are shares, and the better baseline."""
-    heads = [Column("key", whole=True), Column("dataset or tables"), Column("model", whole=True), Column("metric")]
-    numbers = ("splits", "seeds", "validation, %", "test, best epoch, %", "test, last epoch, %", "best baseline, %")
-    heads += [Column(name, number=True) for name in (*numbers, "seconds")] + [Column("folder")]
-    return table(heads, [_row(group) for group in groups])
+    """A row for each group: scores of the best epoch with their deviations, in percent where they are shares, and the
+    better baseline; its seconds and the last epoch's scores are in its record."""
+    heads = [Column("key", whole=True), Column("model", whole=True), Column("dataset or tables: metric")]
+    heads += [Column(name, number=True, whole=True) for name in ("runs", "validation", "test", "baseline")]
+    return table([*heads, Column("folder")], [_row(group) for group in groups])
 
 
 def _row(group: RunGroup) -> Row:
     beside = group.baseline()
+    runs, many = len(group.reports), len(group.splits) > 1 and len(group.seeds) > 1
     return row(
         group.key,
-        group.name,
         group.model,
-        group.score_name,
-        numeral(len(group.splits), "d"),
-        numeral(len(group.seeds), "d"),
-        *(_score(group, group.score(*which)) for which in (("best", "val"), ("best",), ("last",))),
-        Cell() if beside is None else Cell(f"{_figures(group, beside[1])} ({beside[0]})", beside[1]),
-        numeral(group.seconds, ".1f"),
+        f"{group.name}: {in_unit(group.score_name, group.metric)}",
+        Cell(f"{len(group.splits)} x {len(group.seeds)}" if many else f"{runs}", runs),
+        *(_score(group, group.score(*which)) for which in (("best", "val"), ("best",))),
+        Cell() if beside is None else Cell(_figures(group, beside[1]), beside[1]),
         str(group.common_folder),
     )
 

@@ -100,12 +100,14 @@ def plot_models(
     scale = scale_of(metric)
     shown = [row for row in rows if row.scores]
     tested = any("test" in row.scores for row in shown)
+    both = len({name for row in shown for name in row.scores}) > 1
     figure = new_figure(7.6, 1.6 + _ROW_HEIGHT * max(len(shown), 1))
     axes = figure.subplots()
     handles: dict[str, Any] = {}
     for place, row in enumerate(shown):
         for name, found in row.scores.items():
             called, marker, colour, away = _SETS[name]
+            away = away if both else 0.0
             drawn_at = [scale * value for value in found.splits], [place + away] * len(found.splits)
             axes.plot(*drawn_at, marker, color=colour, markersize=3.5, alpha=0.4, markeredgewidth=0)
             drawn = axes.errorbar([scale * found.mean], [place + away], xerr=scale * found.std if found.std else None,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def render_best(found: StudyResult) -> str:
     """Draw a study's pictures into its folder; its best settings, and where all of this lies."""
     training = found.config.training
-    metric = class_score(training.metric, training.positive_class or "the rarer class")
+    metric = class_score(training.metric, found.positive)
     with locked(found.folder):
         pictures = plot_study(found.study, found.folder, metric, scale_of(training.metric))
     shown = ", ".join(
@@ -89,7 +89,7 @@ def plot_study(study: optuna.Study, folder: Path, metric: str, scale: float = 10
     return written + _plot_slices(trials, folder, metric, scale)
 
 
-def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: str, scale: float) -> list[Path]:
+def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: str, scale: float = 100.0) -> list[Path]:
     """The score against each setting, a panel for each, with the best trial marked."""
     names = sorted({name for trial in trials for name in trial.params})
     columns = min(4, len(names))

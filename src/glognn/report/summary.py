@@ -70,17 +70,18 @@ def baselines_text(report: dict[str, Any], name: str) -> str:
 
 
 def decisions(reports: Iterable[dict[str, Any]]) -> str:
-    """From where on models predict the positive class, a line for each that has a threshold."""
-    lines = []
-    for report in reports:
-        if report.get("threshold") is None or report.get("positive_class") is None:
-            continue
-        model = f"{report['config']['model']['name']}: " if "config" in report else ""
-        why = f", chosen for {report['threshold_for']} on validation nodes" if report.get("threshold_for") else ""
-        name = visible(str(report["positive_class"]["name"]))
-        mean = ", the mean over splits" if report.get("kind") == "splits" else ""
-        lines.append(f"{model}{name} is predicted from its probability {report['threshold']:.4g} on{mean}{why}.")
-    return "\n".join(lines)
+    """From where on models predict the positive class, in a line; empty where none has a threshold."""
+    known = [each for each in reports if each.get("threshold") is not None and each.get("positive_class") is not None]
+    if not known:
+        return ""
+    first = known[0]
+    if len(known) == 1:
+        found = f"{first['threshold']:.4g}"
+    else:
+        found = ", ".join(f"{each['config']['model']['name']} {each['threshold']:.4g}" for each in known)
+    mean = " (means over splits)" if first.get("kind") == "splits" else ""
+    why = f"; chosen for {first['threshold_for']} on validation nodes" if first.get("threshold_for") else ""
+    return f"{visible(str(first['positive_class']['name']))} is predicted from this probability on: {found}{mean}{why}."
 
 
 def ensemble_decision(ensemble: dict[str, Any]) -> dict[str, Any]:
