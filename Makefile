@@ -30,7 +30,7 @@ help:
 	@echo "make check-install    install the source archive without a compiler, then the wheel with the core, and train each"
 	@echo "make check-lowest     install the lowest versions that pyproject.toml allows, and test the main paths on them"
 	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
-	@echo "make check-kills      kill train, tune, reproduce, predict and save 50 times each at a step of their writing, and"
+	@echo "make check-kills      kill train, tune, reproduce, predict, save, explore and report 50 times each as they write, and"
 	@echo "                      training runs 50 times at random epochs and while they write a checkpoint (10 minutes)"
 	@echo "make check-writes     fill the disk at every step of the writing of the same commands, and go on (20 minutes)"
 	@echo "make fuzz             damage every kind of file that is read, for FUZZ_SECONDS (600) seconds"
@@ -144,10 +144,10 @@ check-sanitizers: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/native tests/training/test_native.py; fi
 
 check-kills: $(VENV)/.dev
-	GLOGNN_KILLS=50 $(BIN)/python -m pytest tests/cli tests/experiments -k killed
+	GLOGNN_KILLS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/cli tests/experiments -k killed
 
 check-writes: $(VENV)/.dev
-	GLOGNN_WRITES=all $(BIN)/python -m pytest tests/cli/test_writes.py
+	GLOGNN_WRITES=all $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/cli/test_writes.py
 
 fuzz: $(VENV)/.dev $(VENV)/.native
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)

@@ -25,7 +25,7 @@ from glognn.training.driver import train
 from glognn.training.preflight import SWITCH, need_of, resident_bytes, resident_now
 
 EPOCHS = 4
-MODELS = "glognn++,glognn,linkx,gcn,mlp,dirgnn,gcnii"
+MODELS = "glognn++,glognn,glognn2,linkx,gcn,mlp,dirgnn,gcnii"
 GRAPHS = "twin:penn94@0.05,twin:penn94@0.3,twin:arxiv-year@0.1"
 CLOSE_SHARE, CLOSE_BYTES = 0.1, 50e6
 """A prediction is close within a tenth of what is measured, or within 50 MB."""

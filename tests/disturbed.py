@@ -151,6 +151,13 @@ UNDERTAKINGS = {
     ),
     "predict": Undertaking(("predict", "trained", "-o", "found.csv"), lambda folder: _contents(folder, "found.csv")),
     "save": Undertaking(("fitted-1", "saved"), _saved, SAVE, check=_check_saved),
+    "explore": Undertaking(
+        ("explore", "trained", "--split", "0", "--reasons", "1", "-o", "page.html"),
+        lambda folder: _contents(folder, "page.html"),
+    ),
+    "report": Undertaking(
+        ("report", "trained", "-o", "page.md"), lambda folder: _contents(folder, "page.md", "curves.svg")
+    ),
 }
 
 

@@ -107,21 +107,29 @@ system take ten bytes more in the file that is opened, until the next step; ``ki
 """
 
 _SERVER = """
-import contextlib, io, json, os, resource, signal, sys, traceback, warnings
+import contextlib, functools, gc, io, json, os, resource, signal, sys, traceback, warnings
 with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
     warnings.simplefilter("ignore")
     import matplotlib.backends.backend_agg, matplotlib.figure, optuna, scipy.stats, sklearn.metrics, tomli_w
-    import pyarrow.csv, pyarrow.feather, pyarrow.parquet
+    import pyarrow.csv, pyarrow.feather, pyarrow.parquet, sklearn.linear_model, sklearn.manifold, typer.main
     import glognn.bench.suite, glognn.cli.main, glognn.cli.progress, glognn.estimator, glognn.experiments.journal
     import glognn.experiments.pruning, glognn.experiments.studies, glognn.report.curves, glognn.report.dataset
-    import glognn.report.figures, glognn.report.reproduction, glognn.report.study
+    import glognn.report.exploration, glognn.report.figures, glognn.report.html, glognn.report.markdown
+    import glognn.report.overview, glognn.report.reproduction, glognn.report.study
+    import glognn.report.terminal
+    typer.main.get_command = functools.cache(typer.main.get_command)
     glognn.cli.main.app(["models", "--names"], standalone_mode=False)  # what the parser loads at its first use
+    for command in typer.main.get_command(glognn.cli.main.app).commands.values():
+        for parameter in command.params:
+            getattr(parameter, "get_runtime_param", int)()  # and makes of types, in the versions that do
     from glognn.models.configs import MODELS
     for config in MODELS.values():
         config.model_class()
     with contextlib.suppress(ImportError):
         import glognn.serve.server
 warnings.filterwarnings("ignore", ".*fork")
+gc.collect()
+gc.freeze()  # what is there stays where it is: no process has to look through it, or to copy it
 
 def become(call):
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -16,7 +16,9 @@ import torch.distributed as dist
 from glognn.distributed.ranks import Ranks
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["glognn.experiments.run", "glognn.distributed.shards"])
+_CONTEXT.set_forkserver_preload(
+    [f"tests.distributed.{name}" for name in ("test_faults", "test_training", "test_matrix", "loaded")]
+)
 LONGEST = 120
 """Seconds after which a group is given up."""
 

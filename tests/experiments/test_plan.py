@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from glognn.errors import InputError
+from glognn.errors import InputError, WriteError
 from glognn.experiments import plan as plan_module
+from glognn.experiments import run as run_module
 from glognn.experiments.batches import make_batches
 from glognn.experiments.config import find_settings, resolve
 from glognn.experiments.folder import read_report
@@ -179,6 +180,18 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     outcomes = list(run_jobs(jobs))
     assert [bool(outcome.error) for outcome in outcomes] == [True, True, False]
     assert "lower the learning rate" in outcomes[0].error
+
+
+def test_a_full_disk_is_no_fault_of_a_run_and_stops_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise WriteError("'model.safetensors' cannot be written: No space left on device.")
+
+    jobs = make_plan(tmp_path, ["pairs"], ["mlp", "gcn"], splits="0", given=QUICK)
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "run_batch", full)
+        with pytest.raises(WriteError, match="No space left on device"):
+            list(run_jobs(jobs))
+    assert [outcome.error for outcome in run_jobs(jobs)] == ["", ""]
 
 
 def test_ablations(tmp_path: Path) -> None:

@@ -107,6 +107,28 @@ NATIVE: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def held_bytes(inputs: Any) -> int:
+    """Of matrices and operators, each counted once."""
+    matrices = [*inputs.matrices.values(), *inputs.operators.values()]
+    sparse = [each for each in matrices if isinstance(each, SparseMatrix)]
+    made = {id(csr): csr for each in sparse for csr in (each.csr, each.csr_transposed)}
+    parts = [part for csr in made.values() for part in (csr.crow_indices(), csr.col_indices(), csr.values())]
+    return sum(each.nbytes for each in [*matrices, *parts] if isinstance(each, torch.Tensor))
+
+
+@pytest.mark.parametrize("edges", ["both ways", "one way", "some both ways"])
+@pytest.mark.parametrize("settings", [{}, {"directions": "separate"}, {"num_blocks": 1, "reads": "link link_in"}])
+def test_directions_that_share_a_matrix_are_counted_once(edges: str, settings: dict[str, Any]) -> None:
+    data = make_data(300, 8, 3, 900)
+    if edges != "both ways":
+        one_way = data.edge_index[:, data.edge_index[0] < data.edge_index[1]]
+        data.edge_index = one_way if edges == "one way" else torch.cat([one_way, one_way[:, :50].flip(0)], dim=1)
+    graph = Graph.from_data(data, GraphConfig(directed=edges != "both ways"))
+    config = GloGNN2Config(**settings)
+    inputs = config.model_class().for_graph(graph, config).prepare(graph)
+    assert need_of(config, graph, TrainingConfig(threads=1)).inputs == held_bytes(inputs)
+
+
 @needs_core
 @pytest.mark.parametrize(("name", "settings"), NATIVE)
 def test_the_default_engine_allocates_what_is_predicted(
@@ -129,16 +151,7 @@ def test_the_default_engine_allocates_what_is_predicted(
     assert held == core_sizes(config, sizes_of(graph)).core_bytes()
     need = need_of(config, graph, TrainingConfig(threads=1))
     assert need.weights + need.activations == pytest.approx(peak + held + weights, rel=0.02)
-    matrices = [*inputs.matrices.values(), *inputs.operators.values()]
-    sparse = [each for each in matrices if isinstance(each, SparseMatrix)]
-    made = {id(csr): csr for each in sparse for csr in (each.csr, each.csr_transposed)}
-    parts = [part for csr in made.values() for part in (csr.crow_indices(), csr.col_indices(), csr.values())]
-    dense = sum(each.nbytes for each in matrices if isinstance(each, torch.Tensor))
-    held_inputs = dense + sum(part.nbytes for part in parts)
-    if isinstance(config, GloGNN2Config):  # no size tells whether directions share a matrix
-        assert need.inputs >= held_inputs
-    else:
-        assert need.inputs == held_inputs
+    assert need.inputs == held_bytes(inputs)
 
 
 @needs_core

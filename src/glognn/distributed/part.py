@@ -18,7 +18,7 @@ from glognn.distributed.rows import IntArray, Numbers, PartRows
 from glognn.errors import InputError
 from glognn.graph.adjacency import Adjacency
 from glognn.graph.config import NORMALIZATIONS
-from glognn.graph.directions import COUNTS, QUANTILES
+from glognn.graph.directions import COUNTS, QUANTILES, feature_counts
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.graph.sparse import SparseMatrix
 
@@ -150,7 +150,8 @@ def _degrees(part: PartAdjacency) -> Tensor:
     out, into = part.edges
     logs = np.log1p(part.either.row_counts())
     neighbours = part.either.like(part.either.at_columns(logs)).row_sums() / np.maximum(part.either.row_counts(), 1)
-    own = np.stack([np.log1p(out.row_counts()), np.log1p(into.row_counts()), _feature_counts(part), neighbours])
+    features = feature_counts(part.features, part.rows.count)
+    own = np.stack([np.log1p(out.row_counts()), np.log1p(into.row_counts()), features, neighbours])
     return torch.from_numpy(_by_quantiles(own, part.rows.ranks))
 
 
@@ -166,15 +167,6 @@ def _by_quantiles(own: Numbers, ranks: Ranks) -> Numbers:
         above.append(counts[None] > steps[:, None])
     by_step = np.stack(above, axis=1).reshape(QUANTILES * COUNTS, -1)
     return np.vstack([np.stack(standard), by_step]).T.copy()
-
-
-def _feature_counts(part: PartAdjacency) -> Numbers:
-    x = part.features
-    if x is None:
-        return np.zeros(part.rows.count)
-    if isinstance(x, SparseMatrix):
-        return np.asarray(x.csr.crow_indices().diff().double().log1p().cpu().numpy())
-    return np.asarray((x != 0).sum(dim=1).double().log1p().cpu().numpy())
 
 
 def _neighbour_means(part: PartAdjacency) -> Tensor:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from glognn.errors import GloGNNError, MemoryExhaustedError, TooLargeError
+from glognn.errors import GloGNNError, MemoryExhaustedError, TooLargeError, WriteError
 from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import Job
@@ -90,6 +90,8 @@ def _run(task: _Task, graphs: Graphs) -> list[RunOutcome]:
                 stack.enter_context(locked(folder))
             if (left := task.batch.pending()) is not None:
                 errors = run_batch(left, loaded)
+    except WriteError:  # a full disk is no fault of the run, and ends all
+        raise
     except (GloGNNError, MemoryError, RuntimeError) as error:
         fits = not (isinstance(error, TooLargeError | MemoryExhaustedError) or ran_out(error))
         if fits and not isinstance(error, GloGNNError):

@@ -36,24 +36,43 @@ DEGREE_COLUMNS = COUNTS * (1 + QUANTILES)
 def edges(adjacency: Adjacency) -> sp.csr_array:
     """A in float64, with edges in both directions where the list of edges says nothing of direction."""
 
-    def make(matrix: SparseMatrix) -> sp.csr_array:
-        given = matrix.to_scipy().astype(np.float64)
-        return given if matrix.is_symmetric or _says_direction(given) else _both_ways(given, sp.csr_array(given.T))
+    def given(matrix: SparseMatrix) -> sp.csr_array:
+        return matrix.to_scipy().astype(np.float64)
 
-    return adjacency.kept("edges", make)
+    def make(matrix: SparseMatrix) -> sp.csr_array:
+        return _both_ways(given(matrix), sp.csr_array(given(matrix).T))
+
+    adds = not adjacency.matrix.is_symmetric and is_undirected(adjacency)
+    return adjacency.kept("edges", make) if adds else given(adjacency.matrix)
 
 
 def is_undirected(adjacency: Adjacency) -> bool:
     """Whether the graph is taken for an undirected one."""
-    return adjacency.kept("undirected", lambda matrix: matrix.is_symmetric or not _says_direction(matrix.to_scipy()))
+
+    def look(matrix: SparseMatrix) -> bool:
+        if matrix.is_symmetric:
+            return True
+        given, (mutual, loops) = matrix.to_scipy(), _mutual(adjacency)
+        return mutual == 0 or (mutual == given.nnz - loops and abs(given - given.T).nnz == 0)
+
+    return adjacency.kept("undirected", look)
 
 
-def _says_direction(matrix: sp.csr_array) -> bool:
-    pattern = sp.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
-    pattern = sp.csr_array(pattern - sp.diags_array((matrix.diagonal() != 0).astype(np.float64)))
-    pattern.eliminate_zeros()
-    mutual = pattern.multiply(pattern.T).nnz
-    return 0 < mutual < pattern.nnz or (mutual > 0 and abs(matrix - matrix.T).nnz > 0)
+def joined_entries(adjacency: Adjacency) -> int:
+    """How many there are with every edge in both directions."""
+    return adjacency.matrix.nnz if adjacency.matrix.is_symmetric else 2 * adjacency.matrix.nnz - sum(_mutual(adjacency))
+
+
+def _mutual(adjacency: Adjacency) -> tuple[int, int]:
+    """How many entries off the diagonal have their reverse, and how many lie on it."""
+
+    def count(matrix: SparseMatrix) -> tuple[int, int]:
+        given = matrix.to_scipy()
+        ones = sp.csr_array((np.ones(given.nnz, dtype=np.int8), given.indices, given.indptr), shape=given.shape)
+        loops = int(ones.diagonal().sum(dtype=np.int64))
+        return ones.multiply(ones.T).nnz - loops, loops
+
+    return adjacency.kept("mutual", count)
 
 
 def _both_ways(matrix: sp.csr_array, transposed: sp.csr_array) -> sp.csr_array:
@@ -161,14 +180,14 @@ def new_degrees(extension: Extension) -> Any:
     rows, columns = new_edges(extension)
     either = _both_ways(rows, columns)
     logs = np.concatenate([_log_degrees(edges(known.adjacency)), np.log1p(_entries(either))])
-    own = np.stack([_log_entries(rows), _log_entries(columns), _feature_counts(extension.x, len(rows.indptr) - 1)])
+    own = np.stack([_log_entries(rows), _log_entries(columns), feature_counts(extension.x, len(rows.indptr) - 1)])
     return _encoded(np.vstack([own, _neighbour_mean(either, logs)]), counts, known)
 
 
 def _known_counts(graph: Graph) -> Numbers:
     given = edges(graph.adjacency)
     either = _both_ways(given, sp.csr_array(given.T))
-    own = [_log_entries(given), _log_entries(sp.csr_array(given.T)), _feature_counts(graph.x, graph.num_nodes)]
+    own = [_log_entries(given), _log_entries(sp.csr_array(given.T)), feature_counts(graph.x, graph.num_nodes)]
     return np.stack([*own, _neighbour_mean(either, _log_degrees(given))])
 
 
@@ -181,12 +200,14 @@ def _neighbour_mean(rows: sp.csr_array, values: Numbers) -> Numbers:
     return np.asarray(pattern @ values / np.maximum(_entries(rows), 1))
 
 
-def _feature_counts(x: Any, count: int) -> Numbers:
+def feature_counts(x: Any, count: int) -> Numbers:
+    """Logarithms of the numbers of nonzero features of so many nodes."""
     if x is None:
         return np.zeros(count)
     if isinstance(x, SparseMatrix):
         return _log_entries(x.to_scipy())
-    return np.asarray((x != 0).sum(dim=1).double().log1p().cpu().numpy())
+    found = np.count_nonzero(x.cpu().numpy(), axis=1)  # torch would make 64 bits of each value
+    return np.asarray(torch.from_numpy(found).double().log1p().numpy())
 
 
 def _encoded(counts: Numbers, known: Numbers, graph: Graph) -> Any:
@@ -194,9 +215,12 @@ def _encoded(counts: Numbers, known: Numbers, graph: Graph) -> Any:
     constant = spread <= 1e-12 * np.abs(known).max(axis=1, keepdims=True)
     standard = np.where(constant, 0.0, (counts - mean) / np.where(constant, 1.0, spread))
     steps = np.quantile(known, np.arange(1, QUANTILES + 1) / (QUANTILES + 1), axis=1)
-    above = (counts[None] > steps[:, :, None]).reshape(QUANTILES * COUNTS, -1)
     like = graph.adjacency.matrix
-    return torch.from_numpy(np.vstack([standard, above]).T.copy()).to(device=like.device, dtype=like.dtype)
+    made = torch.empty(counts.shape[1], DEGREE_COLUMNS, dtype=like.dtype)
+    made[:, :COUNTS] = torch.from_numpy(standard.T)
+    for number, step in enumerate(steps, start=1):
+        made[:, number * COUNTS : (number + 1) * COUNTS] = torch.from_numpy((counts > step[:, None]).T)
+    return made.to(device=like.device)
 
 
 def _entries(matrix: sp.csr_array) -> Numbers:

@@ -34,6 +34,8 @@ class Sizes:
         feature_entries: Entries of the features where they are stored sparse; ``None`` where dense.
         second_paths: Paths of two edges, the sum over nodes of in-degree x out-degree, where it is known.
         symmetric: Whether the adjacency is known to be symmetric, and so stored once.
+        undirected: Whether the graph is taken for an undirected one (:mod:`glognn.graph.directions`).
+        joined: Entries with every edge in both directions; ``None`` where they are those that are given.
     """
 
     nodes: int
@@ -43,6 +45,8 @@ class Sizes:
     feature_entries: int | None = None
     second_paths: int | None = None
     symmetric: bool = False
+    undirected: bool = True
+    joined: int | None = None
 
     @property
     def often_gathered(self) -> bool:
@@ -85,6 +89,11 @@ class Sizes:
         A ``symmetric`` form is stored once: that is where edges go both ways, and an underestimate elsewhere.
         """
         return sparse_bytes(self.nodes, self.nodes, self.looped if loops else self.entries) // (1 + symmetric)
+
+    def direction_bytes(self, *, both: bool, once: bool) -> int:
+        """An n x n matrix of the edges by direction, or of edges in ``both``; ``once``: without its transpose."""
+        entries = self.entries if self.joined is None or not (both or self.undirected) else self.joined
+        return sparse_bytes(self.nodes, self.nodes, entries) // (1 + once)
 
     def propagation_bytes(self) -> int:
         """What PyTorch Geometric's normalisation of the adjacency takes while it is made, measured: lists of edges."""

@@ -38,12 +38,17 @@ class Sizes(Protocol):
     @property
     def features(self) -> int: ...
 
+    @property
+    def undirected(self) -> bool: ...
+
     def feature_bytes(self) -> int: ...
 
     @property
     def symmetric(self) -> bool: ...
 
     def adjacency_bytes(self, *, loops: bool, symmetric: bool = False) -> int: ...
+
+    def direction_bytes(self, *, both: bool, once: bool) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -115,15 +120,20 @@ def _link(name: str) -> Input:
         columns=lambda num_features, num_nodes: num_nodes,
         make=lambda graph, normalization: _directions().link_rows(graph, name),
         new_rows=lambda extension, normalization: _directions().new_link_rows(extension, name),
-        bytes=lambda sizes, normalization: sizes.adjacency_bytes(loops=False),
+        bytes=lambda sizes, normalization: sizes.direction_bytes(both=False, once=False),
     )
+
+
+def _once(name: str, sizes: Sizes) -> bool:
+    """Whether a matrix is its own transpose."""
+    return name == BOTH or sizes.undirected
 
 
 def _direction(name: str) -> Operator:
     return Operator(
         make=lambda graph, normalization: _directions().operator(graph, name),
         new_rows=lambda extension, normalization: _directions().new_operator_rows(extension, name),
-        bytes=lambda sizes, normalization: sizes.adjacency_bytes(loops=name == BOTH),
+        bytes=lambda sizes, normalization: sizes.direction_bytes(both=name == BOTH, once=_once(name, sizes)),
     )
 
 
@@ -191,5 +201,8 @@ def products(words: Iterable[Word]) -> list[str]:
 
 def held_bytes(inputs: Iterable[str], words: Iterable[Word], sizes: Sizes, normalization: str) -> int:
     """What inputs and operators take, in float32."""
-    held = {name: OPERATORS[name].bytes for name in letters(words)} | {name: INPUTS[name].bytes for name in inputs}
+    named = {
+        OUT if name == IN or (name == BOTH and sizes.undirected) else name for name in letters(words)
+    }  # one matrix
+    held = {name: OPERATORS[name].bytes for name in named} | {name: INPUTS[name].bytes for name in inputs}
     return sum(size(sizes, normalization) for size in held.values())

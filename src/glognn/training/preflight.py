@@ -191,10 +191,14 @@ def _stored(name: str, model: GloGNNConfig | GloGNN2Config, sizes: Sizes) -> int
 
 def need_of(model: ModelConfig, graph: Graph, training: TrainingConfig, members: int = 1) -> Need:
     """What training models with these settings takes, by the engine that does it."""
+    from glognn.distributed.matrix import PartMatrix
+    from glognn.graph.directions import is_undirected, joined_entries
     from glognn.training.devices import DTYPES, resolve_device
     from glognn.training.engines.native import refusal_of_settings
 
     sizes = sizes_of(graph)
+    if isinstance(model, GloGNN2Config) and not isinstance(graph.adjacency.matrix, PartMatrix):
+        sizes = replace(sizes, undirected=is_undirected(graph.adjacency), joined=joined_entries(graph.adjacency))
     compiled = training.engine in ("auto", "native") and resolve_device(training.device).type == "cpu"
     if compiled and isinstance(model, GloGNNConfig | GloGNN2Config) and not refusal_of_settings(model, training, graph):
         return Need.native(model, sizes, members=members, threads=_threads(training))
@@ -248,6 +252,7 @@ def check_memory(model: ModelConfig, graph: Graph, training: TrainingConfig, mem
         margin = _margin(size, place)
         if place == "cpu" and free is not None and ROOMY * (size + margin) > free:
             give_back_large_blocks()
+            free = free_memory()
         if free is not None and size + margin > free:
             hopeless = what != "training" or need.inputs > free
             raise TooLargeError(

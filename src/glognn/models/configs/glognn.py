@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from glognn.errors import InputError
@@ -295,5 +295,12 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         return sizes.nodes * (wide + layers)
 
     def input_bytes(self, sizes: Sizes) -> int:
+        return self._held_bytes(self.inputs, sizes)
+
+    def preparation_bytes(self, sizes: Sizes) -> int:
+        """All but the features, and what passes while one of them is made, measured."""
+        return self._held_bytes([name for name in self.inputs if name != FEATURES], sizes) + 50 * sizes.entries
+
+    def _held_bytes(self, inputs: Iterable[str], sizes: Sizes) -> int:
         words = [*self.words, *((name,) for name in self.neighbours)]
-        return held_bytes(self.inputs, words, sizes, self.normalization)
+        return held_bytes(inputs, words, sizes, self.normalization)

@@ -267,8 +267,10 @@ class GCNIIConfig(_PropagatingConfig):
         return *super().shape(), self.in_dropout > 0
 
     def num_activations(self, sizes: Sizes) -> int:
+        """Those of nodes, and the matrix of each product, made of weights and identity."""
+        maps = (1 if self.shared_weights else 2) * self.num_layers * self.hidden_channels**2
         kept = (3 if self.shared_weights else 4) * self.num_layers + 4
-        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes)
+        return sizes.nodes * (kept * self.hidden_channels + 6 * sizes.classes) + maps
 
     def input_bytes(self, sizes: Sizes) -> int:
         return sizes.feature_bytes(dense=self.in_dropout > 0) + sizes.adjacency_bytes(loops=True)
