@@ -471,8 +471,10 @@ def read(out: Path) -> list[dict[str, Any]]:
 
 
 def merge(out: Path, files: Iterable[Path]) -> None:
-    """Records of files in place of those of the same dataset, method and split; in the order of the table."""
-    records = {(each["dataset"], each["method"], each["split"]): each for path in (out, *files) for each in read(path)}
+    """Records of files in place of those of the same dataset, method and split, in the order of the table; those that
+    do not say of which source they are, as earlier ones, are left out."""
+    known = [each for path in (out, *files) for each in read(path) if "source" in each]
+    records = {(each["dataset"], each["method"], each["split"]): each for each in known}
     places = {name: number for number, name in enumerate(DATASETS)}
     ordered = sorted(records, key=lambda key: (places[key[0]], key[1], key[2]))
     out.write_text("".join(json.dumps(records[key]) + "\n" for key in ordered), encoding="utf-8")

@@ -153,7 +153,7 @@ def test_the_summary_the_card_and_the_list_say_what_was_read_and_what_became_of_
         assert words in card, words
     monkeypatch.setenv("COLUMNS", "250")
     code, out, _ = glognn("runs", "run", "--dataset", "edges.csv")
-    assert "nodes.csv, edges.csv: fraud  glognn++  accuracy" in out
+    assert "glognn++  nodes.csv, edges.csv: fraud: accuracy" in out
     assert "(constant)" in out or "(logistic regression)" in out
     assert "No finished run" in glognn("runs", "run", "--dataset", "others.csv")[1]
 

@@ -160,8 +160,8 @@ def run_table(groups: list[RunGroup]) -> Table:
     """A row for each group: scores of the best epoch with their deviations, in percent where they are shares, and the
     better baseline; its seconds and the last epoch's scores are in its record."""
     heads = [Column("key", whole=True), Column("model", whole=True), Column("dataset or tables: metric")]
-    heads += [Column(name, number=True, whole=True) for name in ("runs", "validation", "test", "baseline")]
-    return table([*heads, Column("folder")], [_row(group) for group in groups])
+    heads += [Column(name, number=True, whole=True) for name in ("runs", "validation", "test")]
+    return table([*heads, Column("baseline"), Column("folder")], [_row(group) for group in groups])
 
 
 def _row(group: RunGroup) -> Row:
@@ -173,7 +173,7 @@ def _row(group: RunGroup) -> Row:
         f"{group.name}: {in_unit(group.score_name, group.metric)}",
         Cell(f"{len(group.splits)} x {len(group.seeds)}" if many else f"{runs}", runs),
         *(_score(group, group.score(*which)) for which in (("best", "val"), ("best",))),
-        Cell() if beside is None else Cell(_figures(group, beside[1]), beside[1]),
+        Cell() if beside is None else Cell(f"{_figures(group, beside[1])} ({beside[0]})", beside[1]),
         str(group.common_folder),
     )
 

@@ -124,7 +124,7 @@ def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: s
     figure.supylabel(f"validation {shortened(metric, 50)}{' (%)' if scale > 1 else ''}", fontsize=10, parse_math=False)
     far = sum(score < low for score in every)
     words = [f"{len(trials):,} trials; the diamond is the best"]
-    words += [f"{far} below the axis: triangles, down to {min(every):.3g}{' %' if scale > 1 else ''}"] if far else []
+    words += [f"{far} below the axis: triangles, down to {min(every):.1f}{' %' if scale > 1 else ''}"] if far else []
     figure.suptitle("; ".join(words), fontsize=10)
     return save_figure(figure, folder / "slices")
 
