@@ -10,7 +10,7 @@ cut), 1, 2, 4 ... of them, and the model is run again. Told is the area under th
 before, against the logarithm of how many are gone: the lower, the better the ranking; for the lowest ranked ones, the
 higher.
 GNNExplainer (200 epochs) and integrated gradients (32 points) rank the nodes of the same model by their features.
-'ours' is the order of 'glognn explain'. It was chosen on splits 1, 2 and 3; the default are splits that had no part in that.
+'ours' is the order of 'glognn explain', chosen on splits 1, 2 and 3; the default are splits that had no part in that.
 
 labels: some labels are replaced by another class, drawn alike, and all are ranked by how suspicious they are. Told is
 the average precision of finding the replaced ones, by 'glognn audit', by the loss of a model trained on all labels, and

@@ -62,9 +62,10 @@ def command(
 
     Of GloGNN, GloGNN++ and GloGNN2: every node of the graph, near or far, speaks for or against a prediction, with a
     signed coefficient; listed are those that it hangs on most, what they share with the node, and what they add to the
-    score of each class. What all nodes add and the node's own rows add up to the scores. Below: by which hops and columns of the
-    embedding, and what the encoder saw in the node's own features and edges. Other models are explained by integrated
-    gradients, trees by the paths through them, an ensemble by the weighted sum of its members; it is said which.
+    score of each class. What all nodes add and the node's own rows add up to the scores. Below: by which hops and
+    columns of the embedding, and what the encoder saw in the node's own features and edges. Other models are explained
+    by integrated gradients, trees by the paths through them, an ensemble by the weighted sum of its members; it is said
+    which.
 
     Without --node and --nodes: the model as a whole. Which classes speak for which, and nodes that are decided by far
     ones alone.

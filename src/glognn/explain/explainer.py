@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 TOP = 20
 BY = ("loss", "contribution", "coefficient")
 CHANGES = ("nodes", "edges")
+ITSELF = "the node itself"
+"""What its own row adds as that of any other node does, where it is not among those that are listed."""
 LARGE = 200_000
 """Nodes above which losses, each a pass back through the whole model, are computed only where they are asked for."""
 
@@ -111,8 +113,11 @@ class NodeExplainer:
         against = int(rest.argmax())
         losses = self._losses(node, prediction, against, every) if by == "loss" or changes else None
         listed, others = self._listed(parts, prediction, against, top, by, losses)
-        total = others + sum((np.array(each.scores) for each in listed), np.zeros_like(others))
-        own = sum(parts.own.values(), np.zeros_like(others))
+        own = dict(parts.own)
+        if parts.by_node is not None and all(each.node != node for each in listed):
+            own = {ITSELF: parts.by_node[node], **own}
+            others = others - parts.by_node[node]
+        total = others + sum((np.array(each.scores) for each in listed), sum(own.values(), np.zeros_like(others)))
         strongest = sorted(parts.inputs, key=lambda each: -abs(each.scores[prediction] - each.scores[against]))
         return Explanation(
             node=node,
@@ -129,8 +134,8 @@ class NodeExplainer:
             supporters=[each for each in listed if _for(each, by)],
             opponents=[each for each in listed if not _for(each, by)],
             others=others,
-            own=parts.own,
-            gap=parts.scores - total - own,
+            own=own,
+            gap=parts.scores - total,
             ways=[
                 {"kind": way.kind, "name": way.name, "weight": way.weight, "scores": way.scores.cpu().numpy()}
                 for way in parts.ways

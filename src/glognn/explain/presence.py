@@ -3,8 +3,8 @@ r"""Which nodes a prediction hangs on: about how much a node's score would lose 
 Every node j is given a presence m_j, 1 where it is as it is. Its features are multiplied by it, and so is all that
 other nodes gather from it: along hops and in local blocks, where m_j = 0 cuts its edges and degrees that operators are
 divided by follow, and in rows of links and means of neighbours. The score of one class over another is then a function
-of m, and its derivative at 1, for all nodes together one pass back through the model, says to first order what is lost without
-each. Unlike a contribution it knows that paths lead through a node and that coefficients Z* change; and unlike
+of m, and its derivative at 1, for all nodes together one pass back through the model, says to first order what is lost
+without each. Unlike a contribution it knows that paths lead through a node and that coefficients Z* change; and unlike
 contributions, losses do not add up to the score.
 """
 

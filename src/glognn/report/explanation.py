@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def node_table(found: Explanation) -> Table:
     blank = [""] * len(facts)
 
     def scores(values: Any) -> list[Cell]:
-        return [numeral(float(value), "+.4f") for value in (found.margin(values), *(values[each] for each in shown))]
+        return [numeral(float(value), "+.3f") for value in (found.margin(values), *(values[each] for each in shown))]
 
     rows: list[Row] = []
     for title, shares in (("supporters", found.supporters), ("opponents", found.opponents)):
@@ -73,12 +74,13 @@ def node_table(found: Explanation) -> Table:
             itself = " (itself)" if share.node == found.node else ""
             told = [values[place] for values in facts.values()]
             rows.append(row(f"{names.node(share.node)}{itself}", *told, *scores(share.scores)))
-    rows.append(row("all together:", style=GROUP))
+    rows.append(row("in all:", style=GROUP))
     if found.by_node is not None:
-        rows.append(row("all other nodes", *blank, *scores(found.others)))
-    rows += [row(f"own: {name}", *blank, *scores(value)) for name, value in found.own.items()]
-    rows.append(row("sum: the score", *blank, *scores(found.scores - found.gap), style=STRONG))
-    return table(columns("node", *headings, numbers=numbers), rows)
+        rows.append(row("others", *blank, *scores(found.others)))
+    rows += [row(name, *blank, *scores(value)) for name, value in found.own.items()]
+    rows.append(row("the score", *blank, *scores(found.scores - found.gap), style=STRONG))
+    heads = columns("node", *headings, numbers=numbers)
+    return table([replace(heads[0], whole=True), *heads[1:]], rows)
 
 
 def _facts(found: Explanation) -> dict[str, list[str]]:
@@ -92,7 +94,7 @@ def _facts(found: Explanation) -> dict[str, list[str]]:
 
     sparse = any(share.shared_features is not None for share in listed)
     return {
-        "loss": ["" if share.loss is None else f"{share.loss:+.4f}" for share in listed],
+        "loss": ["" if share.loss is None else f"{share.loss:+.3f}" for share in listed],
         "coefficient": ["" if share.coefficient is None else f"{share.coefficient:+.5f}" for share in listed],
         "class": [_class(found, share) for share in listed],
         "hops": ["none" if share.hops is None else str(share.hops) for share in listed],
@@ -208,7 +210,7 @@ def plot_explanation(found: Explanation, path: Path) -> Path:
     """Nodes that speak for and against, and columns of the node's own inputs, as bars: one picture."""
     nodes = [(_short(_node_label(found, each)), each.margin) for each in _strongest(found.listed)]
     inputs = [(_short(input_name(found, each)), found.margin(each.scores)) for each in found.inputs[:_DRAWN]]
-    own = [(f"own: {name}", found.margin(value)) for name, value in found.own.items()]
+    own = [(name, found.margin(value)) for name, value in found.own.items()]
     if found.by_node is not None:
         own.append(("all other nodes", found.margin(found.others)))
     panels = [("Nodes", [*nodes, *own]), (f"Its own inputs, to its {found.inputs_to}", inputs)]

@@ -171,8 +171,8 @@ def explanation_record(found: Explanation) -> dict[str, Any]:
             "cosine": None if each.similarity is None else round(each.similarity, 4),
         }
 
-    rows = [["all other nodes", found.margin(found.others)]] if found.by_node is not None else []
-    rows += [[f"own: {name}", found.margin(value)] for name, value in found.own.items()]
+    rows = [["others", found.margin(found.others)]] if found.by_node is not None else []
+    rows += [[name, found.margin(value)] for name, value in found.own.items()]
     strongest = sorted(found.ways, key=lambda each: -abs(found.margin(each["scores"])))
     return {
         "how": how(found),
@@ -182,7 +182,7 @@ def explanation_record(found: Explanation) -> dict[str, Any]:
         "label": found.label,
         "supporters": [share(each) for each in found.supporters],
         "opponents": [share(each) for each in found.opponents],
-        "rows": [*rows, ["sum: the score", found.margin(found.scores - found.gap)]],
+        "rows": [*rows, ["the score", found.margin(found.scores - found.gap)]],
         "ways": [[way_name(found, way), way["weight"], found.margin(way["scores"])] for way in strongest],
         "inputs_to": found.inputs_to,
         "inputs_method": found.inputs_method,
