@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -15,6 +16,7 @@ from glognn.explain.explainer import Member, NodeExplainer, explain
 from glognn.explain.explanation import Names
 from glognn.explain.gradients import IntegratedGradients, OnGraph
 from glognn.explain.parts import Source, weighted
+from glognn.explain.presence import Presence
 from glognn.explain.pyg import GlobalExplainer
 from glognn.explain.removal import without_edges, without_nodes
 from glognn.graph.graph import Graph
@@ -65,21 +67,22 @@ def test_an_explanation_adds_up_and_is_plain_data(trained: GloGNNPlusPlus) -> No
 
 
 def test_facts_about_other_nodes(trained: GloGNNPlusPlus) -> None:
-    import networkx as nx
-
     data = make_data()
     graph = Graph.from_data(data)
     [found] = explain(trained, graph, 4, top=60)
     plain = nx.Graph(graph.adjacency.matrix.to_scipy())
     plain.remove_edges_from(nx.selfloop_edges(plain))
     lengths = nx.single_source_shortest_path_length(plain, 4)
-    assert {share.node for share in found.listed} == set(range(60))
+    assert 4 not in {share.node for share in found.listed}
+    assert {share.node for share in found.listed} >= set(plain[4])
     for share in found.listed:
         assert share.hops == lengths.get(share.node)
         assert share.shared_neighbours == len(set(plain[4]) & set(plain[share.node]))
         cosine = torch.nn.functional.cosine_similarity(data.x[4], data.x[share.node], dim=0)
         assert share.similarity == pytest.approx(float(cosine), abs=1e-6)
         assert share.label == int(data.y[share.node])
+    [found] = explain(trained, graph, 4, top=60, by="contribution")
+    assert {share.node for share in found.listed} == set(range(60))
     np.testing.assert_allclose(found.others, 0, atol=1e-12)
 
 
@@ -93,14 +96,68 @@ def test_by_coefficient(trained: GloGNNPlusPlus) -> None:
 
 def test_models_without_coefficients_are_explained_by_gradients() -> None:
     data = make_data()
-    for model in (GCN(7, 3, dropout=0.5), GloGNN2(7, 3, 60, num_layers=0)):
+    model = GCN(7, 3, dropout=0.5)
+    train(model, data, config=TrainingConfig(epochs=15))
+    [found] = explain(model, data, 4)
+    assert found.method == "gradients"
+    assert found.coefficients is None
+    assert np.abs(found.gap).max() < 0.05 * np.abs(found.scores - found.own["without any features"]).max()
+    with pytest.raises(InputError, match="explained by gradients has no coefficients: use 'contribution'"):
+        explain(model, data, 4, by="coefficient")
+
+
+@pytest.mark.parametrize("num_blocks", [0, 2])
+def test_a_model_without_the_layer_is_told_by_its_encoder(num_blocks: int) -> None:
+    """Parts add up to the scores; silencing what is far from the node, beyond its blocks, changes no part."""
+    data = make_data()
+    settings = {"reads": "features link neighbours degrees", "num_layers": 0, "num_blocks": num_blocks}
+    model = GloGNN2(7, 3, 60, hidden_channels=16, **settings)
+    train(model, data, config=TrainingConfig(epochs=15))
+    graph = Graph.from_data(data, model.graph_config)
+    [found] = explain(model, graph, 4)
+    assert found.method == "encoder"
+    change = np.abs(found.scores - found.own["without any inputs"]).max()
+    assert np.abs(found.gap).max() < (1e-9 if num_blocks == 0 else 1e-2) * change
+    with torch.no_grad():
+        np.testing.assert_allclose(found.scores, model.logits(model.prepare(graph))[4], atol=1e-5)
+    assert found.by_node is not None
+    plain = nx.Graph(graph.adjacency.matrix.to_scipy())
+    near = nx.single_source_shortest_path_length(plain, 4, cutoff=max(1, num_blocks))
+    assert set(np.flatnonzero(np.abs(found.by_node).max(axis=1))) <= set(near)
+
+
+def test_losses_are_what_the_model_loses() -> None:
+    """To first order: a node that is a little less present lowers the score by its loss; of a feature without edges
+    and hops, that is what is lost without it."""
+    data = make_data()
+    for model in (GloGNNPlusPlus(7, 3, 60, alpha=0.4), GloGNN2(7, 3, 60, num_blocks=1, hidden_channels=16)):
         train(model, data, config=TrainingConfig(epochs=15))
-        [found] = explain(model, data, 4)
-        assert found.method == "gradients"
-        assert found.coefficients is None
-        assert np.abs(found.gap).max() < 0.05 * np.abs(found.scores - found.own["without any features"]).max()
-        with pytest.raises(InputError, match="explained by gradients has no coefficients: use 'contribution'"):
-            explain(model, data, 4, by="coefficient")
+        model = model.double().eval()
+        graph = Graph.from_data(data, model.graph_config, dtype=torch.float64)
+        presence = Presence(model, graph)
+        found = presence.losses(4, 1, 0)
+        ones = torch.ones(60, 1, dtype=torch.float64)
+        torch.testing.assert_close(presence.scores(ones), model.logits(model.prepare(graph)))
+        for node in (0, 7, 33):
+            ahead, behind = ones.clone(), ones.clone()
+            ahead[node] += 1e-5
+            behind[node] -= 1e-5
+            with torch.no_grad():
+                slope = (presence.scores(ahead)[4] - presence.scores(behind)[4]) / 2e-5
+            assert float(found[node]) == pytest.approx(float(slope[1] - slope[0]), rel=1e-4, abs=1e-8)
+
+
+def test_without_the_first_supporters_the_score_falls_further_than_without_others(trained: GloGNNPlusPlus) -> None:
+    graph = Graph.from_data(make_data())
+    explainer = NodeExplainer([Member("glognn++", Source(trained, graph))])
+    falls = {"supporters": 0.0, "opponents": 0.0}
+    for node in range(0, 60, 6):
+        found = explainer.explain(node, top=5)
+        before = explainer.probabilities[node, found.prediction]
+        for name in falls:
+            without = without_nodes(graph, [each.node for each in getattr(found, name)])
+            falls[name] += before - float(predict(trained, without)[node, found.prediction])
+    assert falls["supporters"] > 0 > falls["opponents"]
 
 
 def test_trees_are_explained_by_their_paths() -> None:

@@ -29,8 +29,9 @@ def command(
         str,
         typer.Option(
             "--by",
-            help="Which are listed first: 'coefficient', the signed entry of Z*, or 'contribution' to the predicted "
-            "class over the runner-up. [dim]Default: coefficient, where there is one.[/dim]",
+            help="Which are listed first: those without which the predicted class over the runner-up would lose most "
+            "('loss', to first order), by 'contribution' to it, or by 'coefficient', the signed entry of Z*. "
+            "[dim]Default: loss; contribution above 200,000 nodes.[/dim]",
             show_default=False,
         ),
     ] = "",
@@ -60,10 +61,11 @@ def command(
     """Say why nodes are predicted to be of their classes.
 
     Of GloGNN, GloGNN++ and GloGNN2: every node of the graph, near or far, speaks for or against a prediction, with a
-    signed coefficient; listed are the strongest, what they share with the node, and what they add to the score of each
-    class. What all nodes add and the node's own rows add up to the scores. Below: by which hops and columns of the
-    embedding, and what the encoder saw in the node's own features and edges. Other models are explained by integrated
-    gradients, trees by the paths through them, an ensemble by the weighted sum of its members; it is said which.
+    signed coefficient; listed are those that it hangs on most, what they share with the node, and what they add to the
+    score of each class. What all nodes add and the node's own rows add up to the scores. Below: by which hops and
+    columns of the embedding, and what the encoder saw in the node's own features and edges. Other models are explained
+    by integrated gradients, trees by the paths through them, an ensemble by the weighted sum of its members; it is said
+    which.
 
     Without --node and --nodes: the model as a whole. Which classes speak for which, and nodes that are decided by far
     ones alone.
@@ -97,7 +99,11 @@ def command(
         _whole(explainer, console, kind, out)
         return
     wanted = _wanted(node or [], nodes, chosen, explainer)
-    found = [explainer.explain(each, top=top, through=through, by=by or None, changes=change or []) for each in wanted]
+    found = []
+    with console.status("Explaining ...") as status:
+        for number, each in enumerate(wanted):
+            status.update(f"Explaining node {number + 1:,} of {len(wanted):,} ...")
+            found.append(explainer.explain(each, top=top, through=through, by=by or None, changes=change or []))
     try:
         _write(found, kind, out, console)
         if picture is not None:

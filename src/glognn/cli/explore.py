@@ -12,6 +12,9 @@ from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
 from glognn.errors import InputError
 
+SECONDS = 60
+"""Within which reasons are computed, where nobody says of how many nodes."""
+
 
 def command(
     run: RUN,
@@ -20,13 +23,15 @@ def command(
         typer.Option("--out", "-o", help="Page to write. [dim]Default: explore.html.[/dim]", show_default=False),
     ] = None,
     reasons: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--reasons",
             min=0,
-            help="Nodes whose reasons the page holds: wrongly predicted ones and the closest calls first.",
+            help="Nodes whose reasons the page holds: wrongly predicted ones and the closest calls first. "
+            "[dim]Default: 200, or as many as are explained within a minute.[/dim]",
+            show_default=False,
         ),
-    ] = 200,
+    ] = None,
     top: Annotated[int, typer.Option("--top", min=1, max=100, help="Supporters, and opponents, of each.")] = 10,
     serve: Annotated[
         bool,
@@ -60,7 +65,7 @@ def command(
     from glognn.cli.terminal import Terminal
     from glognn.experiments.explanations import open_explainer
     from glognn.experiments.saved import open_saved
-    from glognn.report.exploration import Explored, explore_page
+    from glognn.report.exploration import REASONS, Explored, explore_page
     from glognn.report.text import score_text
     from glognn.storage import write_text
 
@@ -94,15 +99,26 @@ def command(
         splits=chosen.splits,
         score=", ".join(told),
     )
+    done = wanted = 0
+
+    def told(number: int, of: int) -> None:
+        nonlocal done, wanted
+        done, wanted = number, of
+        status.update(f"Explaining node {number:,} of {of:,} ...")
+
     with console.status("Drawing the graph ...") as status:
         page = explore_page(
             found,
-            reasons=reasons,
+            reasons=REASONS if reasons is None else reasons,
             top=top,
             served=serve,
             seed=seed,
-            told=lambda done, of: status.update(f"Explaining node {done:,} of {of:,} ..."),
+            seconds=SECONDS if reasons is None else None,
+            told=told,
         )
+    if done < wanted:
+        more = "the others are computed when they are asked for" if serve else f"--reasons {wanted} waits, --serve asks"
+        console.out(f"Reasons of {done:,} nodes of {wanted:,}: a minute was used up; {more}.")
     if not serve:
         write_text(place, page)
         console.out(f"Page: {place} ({len(page.encode()) / 1e6:.1f} MB)")

@@ -9,8 +9,9 @@ GloGNN) and the layer's input h,
 as they are, and what is left are rows of the node itself. ``"all"``: h_j is taken apart in the same way, down to H0, so
 that node j adds r_ijk h0_jk with the coefficients multiplied through all layers, and nothing is left. With one layer
 the two differ in nothing but where the node's own row of H0 is counted. ``"inputs"``: the node's own row of H0 is taken
-apart too (:mod:`glognn.explain.encoder`), and what its edge with node j adds there is counted as j's. In all of them Z*
-counts as given: how a node shapes the coefficients of others is no part of its contribution.
+apart too (:mod:`glognn.explain.encoder`), and what its edge with node j adds there, or j's inputs by local blocks, is
+counted as j's. In all of them Z* counts as given: how a node shapes the coefficients of others is no part of its
+contribution.
 
 r_ijk is a polynomial in s_k, of which at most L + 1 rows are kept, so that a node costs O(L^2 (n c + K nnz)), and with
 ``"last"`` O(n c + K nnz).
@@ -133,11 +134,12 @@ class GlobalContributions:
             return self._through_last(node)
         found = self._through_all(node)
         if through == "inputs":
-            for part in self.encoder_parts(node).inputs:
-                if INPUTS[part.name].of_nodes:
-                    edges = found.coefficients[node] * part.scores
-                    found.by_node.index_add_(0, part.columns, edges)
-                    found.by_node[node] -= edges.sum(dim=0)
+            seen = self.encoder_parts(node)
+            told = [(part.columns, part.scores) for part in seen.inputs if INPUTS[part.name].of_nodes]
+            for nodes, scores in [*told, (seen.rows, seen.others)]:
+                said = found.coefficients[node] * scores
+                found.by_node.index_add_(0, nodes, said)
+                found.by_node[node] -= said.sum(dim=0)
         return found
 
     def encoder_parts(self, node: int) -> EncoderParts:

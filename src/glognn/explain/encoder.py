@@ -5,15 +5,18 @@ column f adds x_f times the mean derivative along the straight line from there t
 is what the encoder gives for empty inputs. Between two places where a hidden unit changes sides the encoder is linear,
 so that the mean is taken exactly, piece by piece; an encoder without hidden units has one piece, and its weights say
 all. Local blocks, which normalise, are not linear anywhere: there the mean is over points of the line, more of them
-until the parts add up, and it reaches the inputs of neighbours too.
+until the parts add up, and it reaches the inputs of other nodes too: of those alone that blocks bring to this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -23,10 +26,12 @@ from glognn.models.glognn import GloGNN, GloGNNInputs
 from glognn.models.glognn2 import GloGNN2
 from glognn.nn.encoder import Encoder
 
-FEWEST, MOST = 32, 256
+FEWEST, MOST = 8, 256
 """Points on the line, where the encoder is not linear by pieces."""
 GAP = 1e-2
 """What parts may miss of H0, relative to it, before twice as many points are taken."""
+VALUES = 2**21
+"""Hidden values of one pass: points of the line are passed together up to so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +41,7 @@ class InputPart:
     Attributes:
         name: Of the input, see :mod:`glognn.nn.inputs`.
         columns: Those that add something: numbers of features, of nodes, or of degree columns.
-        values: Of the node in these columns; where blocks reach neighbours, their sum over nodes.
+        values: Of the node in these columns.
         scores: What each adds to each column of H0, columns x c.
     """
 
@@ -54,26 +59,31 @@ class EncoderParts:
         method: ``"linear"``, ``"exact"`` (integrated gradients, exactly) or ``"points"`` (approximately).
         embedding: The row of H0, c.
         empty: What the encoder gives for empty inputs, c.
-        inputs: What its inputs add.
+        inputs: What its own inputs add.
+        rows: Other nodes whose inputs local blocks bring to it.
+        others: What all inputs of each of them add, rows x c.
     """
 
     method: str
     embedding: Tensor
     empty: Tensor
     inputs: list[InputPart]
+    rows: Tensor
+    others: Tensor
 
     @property
     def gap(self) -> Tensor:
         """What the parts miss of H0, c: rounding, but for ``"points"``."""
         added = sum((part.scores.sum(dim=0) for part in self.inputs), torch.zeros_like(self.empty))
-        return self.embedding - self.empty - added
+        return self.embedding - self.empty - added - self.others.sum(dim=0)
 
 
 def encoder_parts(model: GloGNN, inputs: GloGNNInputs, node: int) -> EncoderParts:
-    """What the inputs of a node add to its row of H0, in O(entries of its rows hidden), without local blocks."""
-    encoder = _in_float64(model.encoder)
+    """What the inputs of a node add to its row of H0, in O(entries of its rows hidden), without local blocks; with
+    them in as much for each node that they bring to it."""
     if isinstance(model, GloGNN2) and model.config.num_blocks:
-        return _with_blocks(model, encoder, inputs, node)
+        return _with_blocks(model, inputs, node)
+    encoder = _as(model.encoder, torch.float64)
     rows = {name: _row(inputs.matrices[name], node) for name in encoder.weights}
     seen = {
         name: (values.unsqueeze(0) @ _weights(encoder, name)[columns].double())
@@ -83,62 +93,100 @@ def encoder_parts(model: GloGNN, inputs: GloGNNInputs, node: int) -> EncoderPart
     with torch.no_grad():
         corners = _corners(encoder, start, change)
     middles, lengths = (corners[1:] + corners[:-1]) / 2, corners[1:] - corners[:-1]
-    slopes = _slopes(encoder, lambda value: encoder.decode(value), start, change, middles, lengths, slice(None))
+    slopes = _slopes(encoder, lambda value: encoder.decode(value), start, change, middles, lengths)
     with torch.no_grad():
-        found = []
-        for name, (columns, values) in rows.items():
-            through = _weights(encoder, name)[columns].double() @ slopes[name].sum(dim=1).T
-            found.append(InputPart(name, columns, values, values.unsqueeze(1) * through))
         empty = encoder.decode(start)[0]
         whole = encoder.decode(tuple(a + b for a, b in zip(start, change, strict=True)))[0]
     linear = encoder.fusion != "jumping" and not any(len(list(tail.children())) for tail in encoder.tails)
-    return EncoderParts("linear" if linear else "exact", whole, empty, found)
+    found = _own(encoder, rows, {name: slope[:, 0] for name, slope in slopes.items()})
+    nobody = torch.empty(0, dtype=torch.int64, device=empty.device)
+    return EncoderParts("linear" if linear else "exact", whole, empty, found, nobody, empty.new_empty(0, len(empty)))
 
 
-def _with_blocks(model: GloGNN2, encoder: Encoder, inputs: GloGNNInputs, node: int) -> EncoderParts:
-    """Over the inputs of all nodes that the blocks bring to this one."""
-    blocks = deepcopy(model.blocks).double()
-    operators = {name: matrix.to(dtype=torch.float64) for name, matrix in inputs.operators.items()}
-    matrices = {name: matrix.to(dtype=torch.float64) for name, matrix in inputs.matrices.items()}
-    with torch.no_grad():
-        seen = {name: _product(matrices[name], _weights(encoder, name).double()) for name in encoder.weights}
-        start, change = _encoded(encoder, seen)
-
-    def decode(value: tuple[Tensor, ...]) -> Tensor:
-        return encoder.decode(value, lambda h: blocks(h, operators))[node : node + 1]
-
-    with torch.no_grad():
-        empty = decode(tuple(each.expand_as(other) for each, other in zip(start, change, strict=True)))[0]
-        whole = decode(tuple(a + b for a, b in zip(start, change, strict=True)))[0]
-    points, found = FEWEST, None
-    while found is None or (points < MOST and float(found.gap.abs().max()) > GAP * float((whole - empty).abs().max())):
-        points = 2 * points if found is not None else points
-        places = (torch.arange(points, dtype=torch.float64, device=whole.device) + 0.5) / points
-        slopes = _slopes(encoder, decode, start, change, places, torch.full_like(places, 1 / points), None)
-        parts = []
-        for name in encoder.weights:
-            matrix, weights = matrices[name], _weights(encoder, name).double()
-            across = torch.stack([(_product_transposed(matrix, slope) * weights).sum(dim=1) for slope in slopes[name]])
-            columns = across.abs().sum(dim=0).nonzero().view(-1)
-            ones = torch.ones(matrix.shape[0], 1, dtype=torch.float64, device=whole.device)
-            parts.append(
-                InputPart(
-                    name, columns, _product_transposed(matrix, ones)[columns, 0], across[:, columns].T.contiguous()
-                )
-            )
-        found = EncoderParts("points", whole, empty, parts)
+def _own(encoder: Encoder, rows: Mapping[str, tuple[Tensor, Tensor]], slopes: Mapping[str, Tensor]) -> list[InputPart]:
+    """What each column of a node's own inputs adds, from the mean derivatives at its row, c x hidden."""
+    found = []
+    for name, (columns, values) in rows.items():
+        through = _weights(encoder, name)[columns].double() @ slopes[name].T
+        found.append(InputPart(name, columns, values, values.unsqueeze(1) * through))
     return found
 
 
-def _in_float64(encoder: Encoder) -> Encoder:
-    """The encoder without dropout and in float64, but for its first linear maps, which may have a row for each node."""
+def _with_blocks(model: GloGNN2, inputs: GloGNNInputs, node: int) -> EncoderParts:
+    """Over the inputs of all nodes that the blocks bring to this one, in the model's precision."""
+    encoder, blocks = _as(model.encoder, None), deepcopy(model.blocks).eval()
+    like = next(model.parameters())
+    patterns = [inputs.operators[name].to_scipy() for name in blocks.operators]
+    near = _reached(patterns, node, model.config.num_blocks)
+    place, count = int(np.searchsorted(near, node)), len(near)
+    operators = [pattern[near][:, near] if count < pattern.shape[0] else pattern for pattern in patterns]
+    chosen = torch.from_numpy(near).to(like.device)
+    with torch.no_grad():
+        seen = {name: _rows_product(inputs.matrices[name], near, _weights(encoder, name)) for name in encoder.weights}
+        start, change = _encoded(encoder, seen)
+
+    def decoder(points: int) -> Callable[[tuple[Tensor, ...]], Tensor]:
+        copies = _copies(blocks.operators, operators, points, like)
+        return lambda value: encoder.decode(value, lambda h: blocks(h, copies))[place::count]
+
+    with torch.no_grad():
+        once = decoder(1)
+        empty = once(tuple(each.expand_as(other) for each, other in zip(start, change, strict=True)))[0].double()
+        whole = once(tuple(a + b for a, b in zip(start, change, strict=True)))[0].double()
+    points, found = FEWEST, None
+    own = {name: _row(inputs.matrices[name], node) for name in encoder.weights}
+    while found is None or (points < MOST and float(found.gap.abs().max()) > GAP * float((whole - empty).abs().max())):
+        points = 2 * points if found is not None else points
+        together = max(1, min(points, VALUES // (count * change[0].shape[1])))
+        slopes: dict[str, Tensor] = {}
+        for places in torch.split((torch.arange(points, dtype=torch.float64) + 0.5) / points, together):
+            at, lengths = places.to(like), torch.full_like(places, 1 / points).to(like)
+            for name, slope in _slopes(encoder, decoder(len(at)), start, change, at, lengths).items():
+                slopes[name] = slopes.get(name, 0) + slope.double()
+        by_row = sum((torch.einsum("crh,rh->rc", slope, seen[name].double()) for name, slope in slopes.items()))
+        assert isinstance(by_row, Tensor)
+        others = torch.arange(count, device=like.device) != place
+        parts = _own(encoder, own, {name: slope[:, place] for name, slope in slopes.items()})
+        found = EncoderParts("points", whole, empty, parts, chosen[others], by_row[others])
+    return found
+
+
+def _reached(patterns: list[sp.csr_array], node: int, steps: int) -> npt.NDArray[np.int64]:
+    """The nodes that are gathered from in so many steps, in ascending order."""
+    seen = np.zeros(patterns[0].shape[0], dtype=bool)
+    seen[node] = True
+    fresh = np.array([node])
+    for _ in range(steps):
+        before = seen.copy()
+        for pattern in patterns:
+            seen[pattern[fresh].indices] = True
+        fresh = np.flatnonzero(seen & ~before)
+    return np.flatnonzero(seen)
+
+
+def _copies(names: list[str], operators: list[sp.csr_array], count: int, like: Tensor) -> dict[str, SparseMatrix]:
+    """Each operator as often as there are points, along a diagonal."""
+    found = {}
+    for name, each in zip(names, operators, strict=True):
+        size, number = each.shape[0], np.arange(count)[:, np.newaxis]
+        indices = (each.indices + size * number).reshape(-1)
+        starts = np.concatenate([[0], (each.indptr[1:] + each.nnz * number).reshape(-1)])
+        parts = (np.tile(each.data, count), indices, starts)
+        made = sp.csr_array(parts, shape=(size * count, size * count))
+        found[name] = SparseMatrix.from_scipy(made, like.dtype).to(device=like.device)
+    return found
+
+
+def _as(encoder: Encoder, dtype: torch.dtype | None) -> Encoder:
+    """The encoder without dropout and in another precision, but for its first linear maps, which may have a row for
+    each node."""
     wide = copy(encoder)
     wide._modules = dict(encoder._modules)
     wide._parameters = dict(encoder._parameters)
-    wide.tails = deepcopy(encoder.tails).double()
-    wide.gates = deepcopy(encoder.gates).double()
+    wide.tails = deepcopy(encoder.tails).to(dtype=dtype)
+    wide.gates = deepcopy(encoder.gates).to(dtype=dtype)
     if encoder.shares is not None:
-        wide.shares = nn.Parameter(encoder.shares.detach().double())
+        wide.shares = nn.Parameter(encoder.shares.detach().to(dtype=dtype))
     wide.training = False
     return wide
 
@@ -148,23 +196,26 @@ def _weights(encoder: Encoder, name: str) -> Tensor:
     return weights.detach()
 
 
+def fused(encoder: Encoder, values: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+    """What :meth:`Encoder.encode` makes of what its first maps give, by input."""
+    if encoder.fusion == "output":
+        return tuple(values.values())
+    joined: list[Tensor] = [
+        encoder._weight(name) * values[name] for name in encoder.weights if name not in encoder.branches
+    ]
+    return (sum(joined[1:], joined[0]), *(values[name] for name in encoder.branches))
+
+
 def _encoded(encoder: Encoder, seen: dict[str, Tensor]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """What :meth:`Encoder.encode` gives for empty inputs, 1 x hidden each, and what the inputs change of it."""
 
-    def encode(values: dict[str, Tensor]) -> tuple[Tensor, ...]:
-        if encoder.fusion == "output":
-            return tuple(values.values())
-        joined: list[Tensor] = [
-            encoder._weight(name) * values[name] for name in encoder.weights if name not in encoder.branches
-        ]
-        return (sum(joined[1:], joined[0]), *(values[name] for name in encoder.branches))
-
+    like = next(iter(seen.values()))
     biases = {
-        name: encoder.inputs[name].bias.detach().double().unsqueeze(0)  # type: ignore[operator]
+        name: encoder.inputs[name].bias.detach().to(like).unsqueeze(0)  # type: ignore[operator]
         for name in encoder.weights
     }
     with torch.no_grad():
-        return encode(biases), encode(seen)
+        return fused(encoder, biases), fused(encoder, seen)
 
 
 def _slopes(
@@ -174,28 +225,23 @@ def _slopes(
     change: tuple[Tensor, ...],
     places: Tensor,
     lengths: Tensor,
-    together: slice | None,
 ) -> dict[str, Tensor]:
     """Mean derivatives of each column of H0 by what each input's first map gives, by input: c x rows x hidden.
 
     Args:
-        together: Rows of one pass are places of the line (one node); ``None``: a pass for each place (all nodes).
+        decode: The row of H0 for each place, from the values of all rows at one place after the other.
     """
-    batches = [places] if together is not None else list(torch.split(places, 1))
-    weights = [lengths] if together is not None else list(torch.split(lengths, 1))
-    totals: list[list[Tensor]] = []
-    for batch, weight in zip(batches, weights, strict=True):
-        along = batch.unsqueeze(1)
-        value = tuple((a + along * b).requires_grad_() for a, b in zip(start, change, strict=True))
-        out = decode(value)
-        share = weight.unsqueeze(1) if together is not None else weight
-        found = []
-        for column in range(out.shape[1]):
-            gradients = torch.autograd.grad(out[:, column].sum(), value, retain_graph=column + 1 < out.shape[1])
-            found.append([share * gradient for gradient in gradients])
-        stacked = [torch.stack(each) for each in zip(*found, strict=True)]
-        totals.append(stacked)
-    means = [sum(each[1:], each[0]) for each in zip(*totals, strict=True)]
+    rows = change[0].shape[0]
+    value = tuple(
+        (a + places.view(-1, 1, 1) * b).reshape(len(places) * rows, -1).requires_grad_()
+        for a, b in zip(start, change, strict=True)
+    )
+    out = decode(value)
+    found = []
+    for column in range(out.shape[1]):
+        gradients = torch.autograd.grad(out[:, column].sum(), value, retain_graph=column + 1 < out.shape[1])
+        found.append([torch.tensordot(lengths, each.view(len(places), rows, -1), dims=1) for each in gradients])
+    means = [torch.stack(each) for each in zip(*found, strict=True)]
     with torch.no_grad():
         if encoder.fusion == "output":
             return dict(zip(encoder.weights, means, strict=True))
@@ -239,12 +285,13 @@ def _row(matrix: Matrix, node: int) -> tuple[Tensor, Tensor]:
     return columns, matrix[node, columns].double()
 
 
-def _product(matrix: Matrix, dense: Tensor) -> Tensor:
-    return (matrix.csr if isinstance(matrix, SparseMatrix) else matrix) @ dense
-
-
-def _product_transposed(matrix: Matrix, dense: Tensor) -> Tensor:
-    return (matrix.csr_transposed if isinstance(matrix, SparseMatrix) else matrix.T) @ dense
+def _rows_product(matrix: Matrix, rows: npt.NDArray[np.int64], dense: Tensor) -> Tensor:
+    """Some rows of a matrix times a dense one."""
+    if not isinstance(matrix, SparseMatrix):
+        return matrix[torch.from_numpy(rows).to(matrix.device)] @ dense
+    if len(rows) == matrix.shape[0]:
+        return matrix.csr @ dense
+    return SparseMatrix.from_scipy(matrix.to_scipy()[rows], matrix.dtype).to(device=dense.device).csr @ dense
 
 
 def degree_names() -> list[str]:

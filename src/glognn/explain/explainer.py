@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 TOP = 20
-BY = ("contribution", "coefficient")
+BY = ("loss", "contribution", "coefficient")
 CHANGES = ("nodes", "edges")
+ITSELF = "the node itself"
+"""What its own row adds as that of any other node does, where it is not among those that are listed."""
+LARGE = 200_000
+"""Nodes above which losses, each a pass back through the whole model, are computed only where they are asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,20 +100,24 @@ class NodeExplainer:
         inputs: bool = True,
     ) -> Explanation:
         """Why a node is predicted to be of its class; see :func:`explain`."""
-        if by is None:
-            by = "coefficient" if any(each.source.has_coefficients for each in self.members) else "contribution"
+        by = self._by if by is None else by
         _check(through, by, top, changes)
         if not 0 <= node < self.graph.num_nodes:
             raise InputError(f"nodes must be in the range [0, {self.graph.num_nodes - 1}]. Got {node} instead.")
-        parts = self.parts(node, through, inputs=inputs)
+        every = [each.source.parts(node, through, inputs=inputs) for each in self.members]
+        parts = weighted(every, [each.weight for each in self.members])
         probabilities = self.probabilities[node]
         prediction = int(self.predicted[node])
         rest = np.array(probabilities)
         rest[prediction] = -np.inf
         against = int(rest.argmax())
-        listed, others = self._listed(parts, prediction, against, top, by)
-        total = others + sum((np.array(each.scores) for each in listed), np.zeros_like(others))
-        own = sum(parts.own.values(), np.zeros_like(others))
+        losses = self._losses(node, prediction, against, every) if by == "loss" or changes else None
+        listed, others = self._listed(parts, prediction, against, top, by, losses)
+        own = dict(parts.own)
+        if parts.by_node is not None and all(each.node != node for each in listed):
+            own = {ITSELF: parts.by_node[node], **own}
+            others = others - parts.by_node[node]
+        total = others + sum((np.array(each.scores) for each in listed), sum(own.values(), np.zeros_like(others)))
         strongest = sorted(parts.inputs, key=lambda each: -abs(each.scores[prediction] - each.scores[against]))
         return Explanation(
             node=node,
@@ -122,11 +130,12 @@ class NodeExplainer:
             prediction=prediction,
             against=against,
             label=int(self._label[node]),
+            by=by,
             supporters=[each for each in listed if _for(each, by)],
             opponents=[each for each in listed if not _for(each, by)],
             others=others,
-            own=parts.own,
-            gap=parts.scores - total - own,
+            own=own,
+            gap=parts.scores - total,
             ways=[
                 {"kind": way.kind, "name": way.name, "weight": way.weight, "scores": way.scores.cpu().numpy()}
                 for way in parts.ways
@@ -134,16 +143,33 @@ class NodeExplainer:
             inputs=strongest,
             inputs_to=parts.inputs_to,
             inputs_method=parts.inputs_method,
-            changes=[self._change(kind, parts, prediction, against) for kind in changes],
+            changes=[self._change(kind, node, prediction, losses) for kind in changes],
             coefficients=parts.coefficients,
             by_node=parts.by_node,
         )
 
-    def _listed(self, parts: Parts, prediction: int, against: int, top: int, by: str) -> tuple[list[NodeShare], Floats]:
+    @cached_property
+    def _by(self) -> str:
+        """What nodes are listed by where nothing is said: losses, unless the graph is too large for passes of the
+        whole model."""
+        return "loss" if self.graph.num_nodes <= LARGE else "contribution"
+
+    def _losses(self, node: int, prediction: int, against: int, every: Sequence[Parts]) -> Floats | None:
+        """About what the score loses without each node, of several models the weighted sum."""
+        total: Floats | None = None
+        for member, parts in zip(self.members, every, strict=True):
+            found = member.source.losses(node, prediction, against, parts)
+            if found is not None:
+                total = member.weight * found if total is None else total + member.weight * found
+        return total
+
+    def _listed(
+        self, parts: Parts, prediction: int, against: int, top: int, by: str, losses: Floats | None
+    ) -> tuple[list[NodeShare], Floats]:
         """The strongest supporters and opponents, at most ``top`` of each, and what all other nodes add."""
         if parts.by_node is None:
             return [], np.zeros_like(parts.scores)
-        ranks = self._ranks(parts, prediction, against, by)
+        ranks = self._ranks(parts, prediction, against, by, losses)
         first, last = _extremes(ranks, top)
         nodes = [*first, *last]
         hops = self._around.hops(parts.node, nodes)
@@ -156,6 +182,7 @@ class NodeExplainer:
                 coefficient=None if parts.coefficients is None else float(parts.coefficients[other]),
                 scores=tuple(parts.by_node[other].tolist()),
                 margin=float(margins[other]),
+                loss=None if losses is None or other == parts.node else float(losses[other]),
                 label=int(self._label[other]),
                 prediction=int(self.predicted[other]),
                 hops=hops[place],
@@ -168,8 +195,13 @@ class NodeExplainer:
         others: Floats = parts.by_node.sum(axis=0) - parts.by_node[nodes].sum(axis=0)
         return shares, others
 
-    def _ranks(self, parts: Parts, prediction: int, against: int, by: str) -> Floats:
+    def _ranks(self, parts: Parts, prediction: int, against: int, by: str, losses: Floats | None) -> Floats:
         assert parts.by_node is not None
+        if by == "loss":
+            assert losses is not None
+            others = losses.copy()
+            others[parts.node] = 0
+            return others
         if by == "coefficient":
             if parts.coefficients is None:
                 raise InputError(
@@ -179,24 +211,16 @@ class NodeExplainer:
         margins: Floats = parts.by_node[:, prediction] - parts.by_node[:, against]
         return margins
 
-    def _change(self, kind: str, parts: Parts, prediction: int, against: int) -> Change:
-        node = parts.node
-
+    def _change(self, kind: str, node: int, prediction: int, losses: Floats | None) -> Change:
         def decided(found: Probabilities) -> int:
             return int(self._decide_all(found[np.newaxis])[0])
 
-        parts = self.parts(node, "inputs", inputs=False)
-        if kind == "nodes":
-            if parts.by_node is None:
-                order = self._around.of(node).tolist()
-            else:
-                ranks = self._ranks(parts, prediction, against, "contribution")
-                order = [each for each in _extremes(ranks, 256)[0] if each != node]
-            return fewest_nodes(order, prediction, decided, lambda gone: self._run(without_nodes, gone, node))
         near = self._around.of(node)
-        if parts.by_node is not None:
-            ranks = self._ranks(parts, prediction, against, "contribution")
-            near = near[np.argsort(-ranks[near], kind="stable")]
+        if kind == "nodes":
+            order = near.tolist() if losses is None else [each for each in _extremes(losses, 256)[0] if each != node]
+            return fewest_nodes(order, prediction, decided, lambda gone: self._run(without_nodes, gone, node))
+        if losses is not None:
+            near = near[np.argsort(-losses[near], kind="stable")]
         edges = [(node, int(other)) for other in near]
         return fewest_edges(edges, prediction, decided, lambda gone: self._run(without_edges, gone, node))
 
@@ -238,8 +262,9 @@ def explain(
         top: How many supporters, and how many opponents, are listed.
         through: Of a model with coefficients: the ``"last"`` layer, ``"all"``, or ``"inputs"``, which also counts what
             an edge tells the encoder as said by the node at its other end (:mod:`glognn.explain.contributions`).
-        by: What nodes are listed by: their signed ``"coefficient"``, the default where there is one, or their
-            ``"contribution"`` to the predicted class over the runner-up.
+        by: What nodes are listed by: ``"loss"``, about what the predicted class over the runner-up loses without them
+            (:mod:`glognn.explain.presence`); their ``"contribution"`` to it, the default of graphs of more than 200,000
+            nodes; or their signed ``"coefficient"``, where there is one.
         changes: What would change the prediction: ``"nodes"``, ``"edges"`` or both; the model is run many times.
         config: How the graph was prepared for training; the model's wish when omitted.
         names: What nodes and classes are called.
@@ -266,7 +291,8 @@ def _check(through: str, by: str, top: int, changes: Sequence[str]) -> None:
 
 
 def _for(share: NodeShare, by: str) -> bool:
-    return (share.margin if by == "contribution" else share.coefficient or 0.0) > 0
+    signed = {"loss": share.loss, "contribution": share.margin, "coefficient": share.coefficient}[by]
+    return (signed or 0.0) > 0
 
 
 def _extremes(ranks: Floats, top: int) -> tuple[list[int], list[int]]:

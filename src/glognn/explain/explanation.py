@@ -40,6 +40,8 @@ class NodeShare:
         coefficient: Its entry of the row of Z*, where there is one.
         scores: What it adds to each class's score.
         margin: What it adds to the predicted class less what it adds to the runner-up: above 0 it supports.
+        loss: About what that margin would lose without the node; ``None`` where it was not computed, and of the node
+            itself.
         label: Its class, -1 where it is not known.
         prediction: The class predicted for it.
         hops: Edges between the two, in either direction; ``None`` where no path leads there.
@@ -52,6 +54,7 @@ class NodeShare:
     coefficient: float | None
     scores: tuple[float, ...]
     margin: float
+    loss: float | None
     label: int
     prediction: int
     hops: int | None
@@ -96,6 +99,7 @@ class Explanation:
         through: Of coefficients: the ``last`` layer, or ``all``.
         prediction, against: The class predicted and the runner-up, by number.
         label: The class it has, -1 where it is not known.
+        by: What nodes are listed by: ``loss``, ``contribution`` or ``coefficient``.
         supporters, opponents: Nodes that speak for and against, the strongest first.
         others: What nodes that are not listed add.
         own: What belongs to no other node, by name.
@@ -116,6 +120,7 @@ class Explanation:
     prediction: int
     against: int
     label: int
+    by: str
     supporters: list[NodeShare]
     opponents: list[NodeShare]
     others: Floats
@@ -146,6 +151,7 @@ class Explanation:
             "model": self.model,
             "method": self.method,
             "through": self.through if self.coefficients is not None else None,
+            "by": self.by,
             "prediction": names.class_(self.prediction),
             "against": names.class_(self.against),
             "label": names.class_(self.label),
@@ -181,6 +187,7 @@ class Explanation:
             "node": self.names.node(share.node),
             "coefficient": share.coefficient,
             "margin": share.margin,
+            "loss": share.loss,
             "label": self.names.class_(share.label),
             "prediction": self.names.class_(share.prediction),
             "hops": share.hops,

@@ -13,19 +13,25 @@ import torch
 from torch import Tensor
 
 from glognn.explain.contributions import GlobalContributions, Way
-from glognn.explain.encoder import degree_names
+from glognn.explain.encoder import EncoderParts, degree_names, encoder_parts
 from glognn.explain.gradients import OnGraph, gradient_parts
+from glognn.explain.presence import Presence
 from glognn.explain.tree_paths import column_names, tree_parts
+from glognn.graph.directions import neighbour_shares
 from glognn.graph.graph import Graph
+from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.glognn import GloGNN
 from glognn.models.trees import Trees
-from glognn.nn.inputs import ADJACENCY, DEGREES, FEATURES, LINK, LINK_IN, NEIGHBOURS
+from glognn.nn.inputs import ADJACENCY, DEGREES, FEATURES, INPUTS, LINK, LINK_IN, NEIGHBOURS
 
 Floats = npt.NDArray[np.float64]
 
-COEFFICIENTS, GRADIENTS, PATHS = "coefficients", "gradients", "tree paths"
-"""Methods: the closed form taken apart; integrated gradients; paths through trees."""
+COEFFICIENTS, ENCODER, GRADIENTS, PATHS = "coefficients", "encoder", "gradients", "tree paths"
+"""Methods: the closed form taken apart; a GloGNN2 without it, which is an encoder; integrated gradients; paths through
+trees."""
+OTHERS = "other nodes"
+"""Name of the input that local blocks bring."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Parts:
 
     Attributes:
         node: Its number.
-        method: Of the model: one of the three above.
+        method: Of the model: one of the four above.
         scores: Class scores, c.
         coefficients: Of each node, n, where there is Z*.
         by_node: What each node adds to each class's score, n x c; ``None`` of trees, which know columns alone.
@@ -91,8 +97,8 @@ class Source:
 
     @property
     def method(self) -> str:
-        if self.has_coefficients:
-            return COEFFICIENTS
+        if isinstance(self.model, GloGNN):
+            return COEFFICIENTS if self.has_coefficients else ENCODER
         return PATHS if isinstance(self.model, Trees) else GRADIENTS
 
     @cached_property
@@ -129,9 +135,25 @@ class Source:
         """
         if self.method == COEFFICIENTS:
             return self._by_coefficients(node, through, inputs)
+        if self.method == ENCODER:
+            return self._by_encoder(node)
         if isinstance(self.model, Trees):
             return self._by_paths(node)
         return self._by_gradients(node)
+
+    @cached_property
+    def _presence(self) -> Presence:
+        assert isinstance(self.model, GloGNN)
+        return Presence(self.model, self.graph)
+
+    def losses(self, node: int, first: int, second: int, parts: Parts) -> Floats | None:
+        """About how much the score of one class over another loses without each node, n.
+
+        Of GloGNN and its kin by :mod:`glognn.explain.presence`; of others what their features add; ``None`` of trees.
+        """
+        if isinstance(self.model, GloGNN):
+            return _numpy(self._presence.losses(node, first, second))
+        return None if parts.by_node is None else parts.by_node[:, first] - parts.by_node[:, second]
 
     def _by_coefficients(self, node: int, through: str, inputs: bool) -> Parts:
         found = self.contributions.of(node, through)
@@ -140,23 +162,7 @@ class Source:
             coefficients = coefficients[:, int(found.scores.argmax())]
         more: dict[str, Any] = {}
         if inputs:
-            seen = self.contributions.encoder_parts(node)
-            more = {
-                "inputs": [
-                    InputShare(part.name, self._name(part.name, column), value, scores)
-                    for part in seen.inputs
-                    for column, value, scores in zip(
-                        part.columns.tolist(), part.values.tolist(), _numpy(part.scores), strict=True
-                    )
-                ],
-                "inputs_to": "initial embedding",
-                "inputs_method": {
-                    "linear": "exact: the encoder is linear",
-                    "exact": "integrated gradients, exact by pieces",
-                    "points": "integrated gradients over local blocks",
-                }[seen.method],
-                "inputs_empty": _numpy(seen.empty),
-            }
+            more = self._inputs_of(self.contributions.encoder_parts(node), "initial embedding")
         return Parts(
             node=node,
             method=COEFFICIENTS,
@@ -167,6 +173,65 @@ class Source:
             ways=self.contributions.ways(node),
             **more,
         )
+
+    def _inputs_of(self, seen: EncoderParts, to: str) -> dict[str, Any]:
+        """What the encoder saw, as fields of :class:`Parts`."""
+        shares = [
+            InputShare(part.name, self._name(part.name, column), value, scores)
+            for part in seen.inputs
+            for column, value, scores in zip(
+                part.columns.tolist(), part.values.tolist(), _numpy(part.scores), strict=True
+            )
+        ]
+        if len(seen.rows):
+            all_of_them = f"inputs of {len(seen.rows):,} nodes near it"
+            shares.append(InputShare(OTHERS, all_of_them, float(len(seen.rows)), _numpy(seen.others.sum(dim=0))))
+        return {
+            "inputs": shares,
+            "inputs_to": to,
+            "inputs_method": {
+                "linear": "exact: the encoder is linear",
+                "exact": "integrated gradients, exact by pieces",
+                "points": "integrated gradients over local blocks",
+            }[seen.method],
+            "inputs_empty": _numpy(seen.empty),
+        }
+
+    def _by_encoder(self, node: int) -> Parts:
+        """What a node's own row says of links and of neighbours is theirs, as is what blocks bring of their rows."""
+        assert isinstance(self.model, GloGNN)
+        seen = encoder_parts(self.model, self.inputs, node)
+        by_node = torch.zeros(self.graph.num_nodes, len(seen.empty), dtype=torch.float64, device=seen.empty.device)
+        by_node.index_add_(0, seen.rows, seen.others)
+        for part in seen.inputs:
+            if INPUTS[part.name].of_nodes:
+                by_node.index_add_(0, part.columns, part.scores)
+            elif part.name == NEIGHBOURS:
+                self._add_neighbours(by_node, node, part.columns, part.values, part.scores)
+            else:
+                by_node[node] += part.scores.sum(dim=0)
+        return Parts(
+            node=node,
+            method=ENCODER,
+            scores=_numpy(seen.embedding),
+            coefficients=None,
+            by_node=_numpy(by_node),
+            own={"without any inputs": _numpy(seen.empty)},
+            **self._inputs_of(seen, "scores"),
+        )
+
+    def _add_neighbours(self, by_node: Tensor, node: int, columns: Tensor, values: Tensor, scores: Tensor) -> None:
+        """The mean of neighbours' features is said by each of them as far as its features are in the mean."""
+        shares = neighbour_shares(self.graph)
+        begin, end = shares.indptr[node : node + 2]
+        nodes = torch.from_numpy(shares.indices[begin:end].astype(np.int64)).to(by_node.device)
+        weights = torch.from_numpy(shares.data[begin:end]).to(by_node.device)
+        x = self.graph.x
+        rows = x.to_scipy()[nodes.cpu().numpy()].toarray() if isinstance(x, SparseMatrix) else x[nodes]  # type: ignore[index]
+        rows = torch.as_tensor(rows, dtype=torch.float64, device=by_node.device)[:, columns]
+        said = (weights.unsqueeze(1) * rows) @ (scores / values.unsqueeze(1))
+        by_node.index_add_(0, nodes, said)
+        by_node[node] += scores.sum(dim=0) - said.sum(dim=0)  # what the model's precision rounds
 
     def _name(self, input: str, column: int) -> str | int:
         if input in (FEATURES, NEIGHBOURS):
@@ -190,7 +255,7 @@ class Source:
             by_node=_numpy(found.by_node),
             own={"without any features": _numpy(found.empty)},
             inputs=[InputShare(FEATURES, self._names[each], float(x[node, each]), own[each]) for each in columns],
-            inputs_method="integrated gradients, 32 points",
+            inputs_method=f"integrated gradients, {found.points} points",
             inputs_empty=None,
         )
 

@@ -146,8 +146,22 @@ def neighbour_means(graph: Graph) -> Any:
     """Mean of the features of all neighbours, n x f, sparse where features are."""
     if (made := graph.made_together("neighbour-means")) is not None:
         return made
-    joined = _both_ways(edges(graph.adjacency), sp.csr_array(edges(graph.adjacency).T))
-    return _means(joined, graph)
+    return _means(joined_edges(graph.adjacency), graph)
+
+
+def neighbour_shares(graph: Graph) -> sp.csr_array:
+    """With which weight each neighbour is in that mean, n x n."""
+
+    def make(matrix: SparseMatrix) -> sp.csr_array:
+        joined = joined_edges(graph.adjacency)
+        return _divided(joined, _sums(joined, 1), None, 1.0)
+
+    return graph.adjacency.kept("neighbour-shares", make)
+
+
+def joined_edges(adjacency: Adjacency) -> sp.csr_array:
+    """The edges in both directions."""
+    return _both_ways(edges(adjacency), sp.csr_array(edges(adjacency).T))
 
 
 def new_neighbour_means(extension: Extension) -> Any:

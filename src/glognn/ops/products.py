@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -102,9 +103,24 @@ class _AddedProduct(torch.autograd.Function):
         return None, for_dense, None, for_added
 
 
+@dataclass(frozen=True, eq=False)
+class ScaledMatrix(SparseMatrix):
+    """A constant matrix whose rows and columns are scaled by n x 1 numbers, in which products are differentiable."""
+
+    rows: Tensor
+    columns: Tensor
+
+    @classmethod
+    def of(cls, matrix: SparseMatrix, rows: Tensor, columns: Tensor) -> ScaledMatrix:
+        return cls(matrix.csr, matrix.csr_transposed, rows, columns)
+
+    def product(self, dense: Tensor) -> Tensor:
+        return self.rows * spmm(SparseMatrix(self.csr, self.csr_transposed), self.columns * dense)
+
+
 def spmm(matrix: SparseMatrix, dense: Tensor) -> Tensor:
     """``matrix @ dense``, sparse n x m times dense m x k, in O(nnz k); across ranks, own rows of both."""
-    if isinstance(matrix, PartMatrix):
+    if isinstance(matrix, PartMatrix | ScaledMatrix):
         return matrix.product(dense)
     return _spmm(matrix, dense, False)
 

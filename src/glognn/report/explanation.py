@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from glognn.data.arrow import Table as Columns
 from glognn.explain.explanation import Change, Explanation, NodeShare
-from glognn.explain.parts import COEFFICIENTS, InputShare
+from glognn.explain.parts import COEFFICIENTS, ENCODER, InputShare
 from glognn.report.document import GROUP, STRONG, Cell, Row, Table, columns, numeral, row, table
 from glognn.report.figures import COLOURS, new_figure
 from glognn.report.text import visible
@@ -21,7 +22,6 @@ _SCORED_UP_TO = 6
 _INPUTS = 12
 _DRAWN = 10
 _WORD = 28
-_BEFORE_SCORES = 6
 
 
 def headline(found: Explanation) -> str:
@@ -42,51 +42,74 @@ def how(found: Explanation) -> str:
     ]
     methods = {
         COEFFICIENTS: f"the coefficients Z* {exact}, exactly",
+        ENCODER: f"what its encoder sees ({found.inputs_method})",
         "gradients": "integrated gradients of the features",
         "tree paths": "the paths through its trees",
     }
-    return f"{found.model}, explained by {methods.get(found.method, found.method)}; 'for' counts {against}"
+    order = {
+        "loss": "'loss' is about what that would lose without a node, by which nodes are listed",
+        "contribution": "by which nodes are listed",
+        "coefficient": "nodes are listed by their coefficient",
+    }[found.by]
+    return f"{found.model}, explained by {methods.get(found.method, found.method)}; 'for' counts {against}, {order}"
 
 
 def node_table(found: Explanation) -> Table:
     """Supporters and opponents with what they share and add; then all other nodes and the node's own rows."""
     names = found.names
     shown = [int(each) for each in np.argsort(-found.probabilities, kind="stable")[:_SCORED_UP_TO]]
-    headings = ["coefficient", "label", "predicted", "hops", "neighbours shared", "features shared", "for"]
-    headings += [f"to {names.class_(each)}" for each in shown]
-    numbers = [heading for heading in headings if heading not in ("label", "predicted")]
-    blank = [""] * _BEFORE_SCORES
+    facts = {name: values for name, values in _facts(found).items() if any(values)}
+    headings = [*facts, "for", *(f"to {names.class_(each)}" for each in shown)]
+    numbers = [heading for heading in headings if heading != "class"]
+    blank = [""] * len(facts)
 
     def scores(values: Any) -> list[Cell]:
-        return [numeral(float(value), "+.4f") for value in (found.margin(values), *(values[each] for each in shown))]
+        return [numeral(float(value), "+.3f") for value in (found.margin(values), *(values[each] for each in shown))]
 
     rows: list[Row] = []
     for title, shares in (("supporters", found.supporters), ("opponents", found.opponents)):
         rows += [row(f"{title}:", style=GROUP)] if shares else []
-        rows += [row(*_facts(found, share), *scores(share.scores)) for share in shares]
-    rows.append(row("all together:", style=GROUP))
+        for share in shares:
+            place = found.listed.index(share)
+            itself = " (itself)" if share.node == found.node else ""
+            told = [values[place] for values in facts.values()]
+            rows.append(row(f"{names.node(share.node)}{itself}", *told, *scores(share.scores)))
+    rows.append(row("in all:", style=GROUP))
     if found.by_node is not None:
-        rows.append(row("all other nodes", *blank, *scores(found.others)))
-    rows += [row(f"own: {name}", *blank, *scores(value)) for name, value in found.own.items()]
-    rows.append(row("sum: the score", *blank, *scores(found.scores - found.gap), style=STRONG))
-    return table(columns("node", *headings, numbers=numbers), rows)
+        rows.append(row("others", *blank, *scores(found.others)))
+    rows += [row(name, *blank, *scores(value)) for name, value in found.own.items()]
+    rows.append(row("the score", *blank, *scores(found.scores - found.gap), style=STRONG))
+    heads = columns("node", *headings, numbers=numbers)
+    return table([replace(heads[0], whole=True), *heads[1:]], rows)
 
 
-def _facts(found: Explanation, share: NodeShare) -> list[str]:
-    names = found.names
-    itself = " (itself)" if share.node == found.node else ""
-    features = "" if share.similarity is None else f"cosine {share.similarity:.2f}"
-    if share.shared_features is not None:
-        features = f"{share.shared_features:,}"
-    return [
-        f"{names.node(share.node)}{itself}",
-        "" if share.coefficient is None else f"{share.coefficient:+.5f}",
-        "" if share.label < 0 else str(names.class_(share.label)),
-        str(names.class_(share.prediction)),
-        "no path" if share.hops is None else str(share.hops),
-        f"{share.shared_neighbours:,}",
-        features,
-    ]
+def _facts(found: Explanation) -> dict[str, list[str]]:
+    """What is known of each listed node, by heading; columns that say nothing are left out of tables."""
+    listed = found.listed
+
+    def features(share: NodeShare) -> str:
+        if share.shared_features is not None:
+            return f"{share.shared_features:,}"
+        return "" if share.similarity is None else f"{share.similarity:.2f}"
+
+    sparse = any(share.shared_features is not None for share in listed)
+    return {
+        "loss": ["" if share.loss is None else f"{share.loss:+.3f}" for share in listed],
+        "coefficient": ["" if share.coefficient is None else f"{share.coefficient:+.5f}" for share in listed],
+        "class": [_class(found, share) for share in listed],
+        "hops": ["none" if share.hops is None else str(share.hops) for share in listed],
+        "links shared": [f"{share.shared_neighbours:,}" for share in listed],
+        "features shared" if sparse else "features alike": [features(share) for share in listed],
+    }
+
+
+def _class(found: Explanation, share: NodeShare) -> str:
+    """The label of a node, and the prediction where it is another one; of one without a label the prediction."""
+    predicted = found.names.class_(share.prediction)
+    if share.label < 0:
+        return f"{predicted}?"
+    label = found.names.class_(share.label)
+    return str(label) if share.label == share.prediction else f"{label}, predicted {predicted}"
 
 
 def input_table(found: Explanation, top: int = _INPUTS) -> Table:
@@ -187,7 +210,7 @@ def plot_explanation(found: Explanation, path: Path) -> Path:
     """Nodes that speak for and against, and columns of the node's own inputs, as bars: one picture."""
     nodes = [(_short(_node_label(found, each)), each.margin) for each in _strongest(found.listed)]
     inputs = [(_short(input_name(found, each)), found.margin(each.scores)) for each in found.inputs[:_DRAWN]]
-    own = [(f"own: {name}", found.margin(value)) for name, value in found.own.items()]
+    own = [(name, found.margin(value)) for name, value in found.own.items()]
     if found.by_node is not None:
         own.append(("all other nodes", found.margin(found.others)))
     panels = [("Nodes", [*nodes, *own]), (f"Its own inputs, to its {found.inputs_to}", inputs)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ def explore_page(
     top: int = TOP,
     served: bool = False,
     seed: int = 0,
+    seconds: float | None = None,
     told: Callable[[int, int], None] | None = None,
 ) -> str:
     """The page as text.
@@ -77,6 +79,7 @@ def explore_page(
         top: Supporters, and opponents, of each.
         served: Whether :mod:`glognn.report.live` answers for the others.
         seed: Of the layout, and of what is drawn of a large graph.
+        seconds: After which no further node is explained; there is no end when omitted.
         told: Told how many nodes are explained, of how many.
     """
     explainer, graph = found.explainer, found.explainer.graph
@@ -102,8 +105,10 @@ def explore_page(
     }
     if len(drawn) < graph.num_nodes:
         arrays["numbers"] = drawn.astype(np.uint32)
-    told_of = {}
+    told_of, started = {}, time.monotonic()
     for number, node in enumerate(explained):
+        if seconds is not None and number and time.monotonic() - started > seconds:
+            break
         told_of[str(node)] = explanation_record(explainer.explain(int(node), top=top))
         if told is not None:
             told(number + 1, len(explained))
@@ -157,6 +162,7 @@ def explanation_record(found: Explanation) -> dict[str, Any]:
             "id": str(found.names.node(each.node)),
             "coefficient": each.coefficient,
             "for": each.margin,
+            "loss": each.loss,
             "label": each.label,
             "prediction": each.prediction,
             "hops": each.hops,
@@ -165,8 +171,8 @@ def explanation_record(found: Explanation) -> dict[str, Any]:
             "cosine": None if each.similarity is None else round(each.similarity, 4),
         }
 
-    rows = [["all other nodes", found.margin(found.others)]] if found.by_node is not None else []
-    rows += [[f"own: {name}", found.margin(value)] for name, value in found.own.items()]
+    rows = [["others", found.margin(found.others)]] if found.by_node is not None else []
+    rows += [[name, found.margin(value)] for name, value in found.own.items()]
     strongest = sorted(found.ways, key=lambda each: -abs(found.margin(each["scores"])))
     return {
         "how": how(found),
@@ -176,7 +182,7 @@ def explanation_record(found: Explanation) -> dict[str, Any]:
         "label": found.label,
         "supporters": [share(each) for each in found.supporters],
         "opponents": [share(each) for each in found.opponents],
-        "rows": [*rows, ["sum: the score", found.margin(found.scores - found.gap)]],
+        "rows": [*rows, ["the score", found.margin(found.scores - found.gap)]],
         "ways": [[way_name(found, way), way["weight"], found.margin(way["scores"])] for way in strongest],
         "inputs_to": found.inputs_to,
         "inputs_method": found.inputs_method,

@@ -1,8 +1,9 @@
 "use strict";
 /* Nodes and edges on a WebGL canvas, through twgl.js. While the picture moves as many are drawn as there is time for; when
    it rests the other edges are added, part by part, and the nodes again above them. Both are kept in an order in which
-   every beginning is a sample. */
-const SHAPES = 4, FAINTEST = 0.014, CROWD = 1.2;
+   every beginning is a sample. Where there is no time even for few, as without a graphics card, the picture as it is drawn
+   is shifted and stretched while it moves, and drawn anew when it rests or has gone far. */
+const SHAPES = 4, FAINTEST = 0.014, CROWD = 1.2, FEWEST = 5000, SLOW = 50, PAUSE = 120;
 const POINTS = {
   vertex: `#version 300 es
     in vec2 place; in vec4 colour; in float look;
@@ -83,13 +84,13 @@ class Drawing {
     this.order.forEach((i, k) => { mixedColours[k] = bytes[i]; mixedLooks[k] = looks[i]; });
     twgl.setAttribInfoBufferFromArray(this.gl, this.points.attribs.colour, new Uint8Array(mixedColours.buffer));
     twgl.setAttribInfoBufferFromArray(this.gl, this.points.attribs.look, mixedLooks);
-    this.draw();
+    this.redraw();
   }
   /* Edges with a hidden end are left out. */
   setShown(shown) {
     twgl.setAttribInfoBufferFromArray(this.gl, this.lineBuffers.attribs.place, this._ends(shown));
     this.shown = shown;
-    this.draw();
+    this.redraw();
   }
   /* The places of both ends of every edge that is shown. */
   _ends(shown) {
@@ -130,21 +131,25 @@ class Drawing {
   }
   draw() {
     this.moving = true;
+    if (this.slow && this.able && this._shift()) return;
     if (!this.asked && this.able) { this.asked = true; requestAnimationFrame((now) => this._frame(now)); }
   }
   _frame(now) {
     this.asked = false;
+    if (this.shifted && !this.moving) return;
     if (this.moving) {
       if (this.moved) {
         const took = Math.max(1, now - this.last);
+        this.slow ||= took > SLOW && this.budget <= 1000 && this.pointBudget <= FEWEST;
         const change = Math.max(0.3, Math.min(1.2, 30 / took));
         this.budget = Math.max(1000, Math.min(this.shownEdges, this.budget * change));
-        this.pointBudget = Math.max(Math.min(this.count, 5000), Math.min(this.count, Math.round(this.pointBudget * change)));
+        this.pointBudget = Math.max(Math.min(this.count, FEWEST), Math.min(this.count, Math.round(this.pointBudget * change)));
       }
       this.moved = true;
       this.moving = false; this.rest = 0;
       this._resize();
       this._clear();
+      this.drawn = { ...this.view }; this.shifted = false; this.canvas.style.transform = ""; clearTimeout(this.later);
       this._lines(0, this.budget);
       this._points(this.pointBudget);
     } else {
@@ -154,6 +159,25 @@ class Drawing {
     this.last = now; this.frames++;
     if (this.ondraw) this.ondraw();
     if (this.drawnEdges < this.wantedEdges || this.drawnPoints < this.count) { this.asked = true; requestAnimationFrame((next) => this._frame(next)); }
+  }
+  /* Show the picture as it was drawn where it lies now; false where too little of it would be seen. */
+  _shift() {
+    const from = this.drawn, to = this.view;
+    if (!from) return false;
+    const stretch = to.scale / from.scale, dx = (from.x - to.x) * to.scale, dy = (from.y - to.y) * to.scale;
+    if (stretch < 0.6 || stretch > 1.7 || Math.abs(dx) > 0.4 * this.width || Math.abs(dy) > 0.4 * this.height) return false;
+    this.shifted = true; this.moving = false;
+    this.canvas.style.transform = `translate(${dx}px, ${dy}px) scale(${stretch})`;
+    this.frames++;
+    if (this.ondraw) this.ondraw();
+    clearTimeout(this.later);
+    this.later = setTimeout(() => { this.moved = false; this.redraw(); }, PAUSE);
+    return true;
+  }
+  /* Draw it anew, whatever is shown of it: colours, filters or the size have changed, or it rests. */
+  redraw() {
+    this.moving = true; this.drawn = null; this.shifted = false;
+    if (!this.asked && this.able) { this.asked = true; requestAnimationFrame((now) => this._frame(now)); }
   }
   _resize() {
     const canvas = this.canvas, width = Math.round(canvas.clientWidth * this.ratio), height = Math.round(canvas.clientHeight * this.ratio);

@@ -249,7 +249,7 @@
     pen.lineWidth = 4; pen.lineJoin = "round"; pen.strokeStyle = ground; pen.strokeText(kept, px, py);
     pen.fillStyle = text; pen.fillText(kept, px, py);
   }
-  function strengthOf(each) { return each.coefficient === null ? each.for : each.coefficient; }
+  function strengthOf(each) { return each.loss ?? each.coefficient ?? each.for; }
   /* One arc for each node that speaks: green and whole for, purple and dashed against, as thick as it is strong. */
   function drawArcs(from, size, text, ground) {
     const told = [...reasons.supporters, ...reasons.opponents];
@@ -365,13 +365,14 @@
       return;
     }
     make("p", reasons.how, why, "small soft");
-    const withCoefficients = [...reasons.supporters, ...reasons.opponents].some((each) => each.coefficient !== null);
+    const told = [...reasons.supporters, ...reasons.opponents];
+    const withCoefficients = told.some((each) => each.coefficient !== null), withLosses = told.some((each) => each.loss !== null);
     const table = make("table", null, why);
     table.id = "reasons";
     const top = make("tr", null, make("thead", null, table));
-    header(top, "node", ...(withCoefficients ? ["coefficient"] : []), "for", "hops");
+    header(top, "node", ...(withLosses ? ["loss"] : []), ...(withCoefficients ? ["coefficient"] : []), "for", "hops");
     const body = make("tbody", null, table);
-    const columns = withCoefficients ? 4 : 3;
+    const columns = 3 + withCoefficients + withLosses;
     for (const [words, list] of [["speak for it", reasons.supporters], ["speak against it", reasons.opponents]]) {
       if (!list.length) continue;
       const line = make("tr", null, body, "group");
@@ -383,15 +384,16 @@
         const what = each.label >= 0 ? className(each.label) : `${className(each.prediction)}?`;
         const shared = [each.neighbours ? `${counted(each.neighbours, "neighbour")} shared` : "", each.features !== null ? `${counted(each.features, "feature")} shared` : each.cosine !== null ? `features alike ${each.cosine.toFixed(2)}` : ""].filter(Boolean).join(", ");
         make("div", [what, shared].filter(Boolean).join(" · "), first, "small soft");
+        if (withLosses) make("td", each.loss === null ? "" : signed(each.loss, 4), row, "number loss");
         if (withCoefficients) make("td", each.coefficient === null ? "" : signed(each.coefficient, 5), row, "number coefficient");
         make("td", signed(each.for, 4), row, `number margin ${each.for < 0 ? "against" : "for"}`);
         make("td", each.hops === null ? "no path" : each.hops, row, "number");
       }
     }
     const line = make("tr", null, body, "group");
-    make("td", "all together", line).colSpan = columns;
+    make("td", "in all", line).colSpan = columns;
     for (const [words, value] of reasons.rows) {
-      const row = make("tr", null, body, words.startsWith("sum") ? "total" : "");
+      const row = make("tr", null, body, words === "the score" ? "total" : "");
       make("td", words, row).colSpan = columns - 2;
       make("td", signed(value, 4), row, `number ${value < 0 ? "against" : "for"}`);
       make("td", "", row);
@@ -521,7 +523,7 @@
   /* ---- mouse, touch and keys */
   const surface = get("graph"), fingers = new Map();
   let pressed = null;
-  const at = (event) => { const box = surface.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+  const at = (event) => { const box = stage.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
   surface.addEventListener("pointerdown", (event) => {
     const [px, py] = at(event);
     fingers.set(event.pointerId, [px, py]);
@@ -606,7 +608,7 @@
   get("ink").addEventListener("input", () => {
     drawing.ink = Number(get("ink").value);
     get("ink").setAttribute("aria-valuetext", drawing.ink === 0 ? "not shown" : `${drawing.ink} times as strong`);
-    drawing.draw();
+    drawing.redraw();
   });
   get("lasso").addEventListener("click", () => setLasso(!lassoing));
   get("fit").addEventListener("click", () => drawing.fit());
@@ -641,7 +643,7 @@
   Shell.startTheme(get("theme"), () => { recolour(); drawOver(); });
   if (!drawing.able) get("note").textContent = "This browser has no WebGL 2, so that the graph is not drawn; search and the panel of a node work.";
   drawing.fit(); filter();
-  new ResizeObserver(() => { drawing.draw(); drawOver(); }).observe(stage);
+  new ResizeObserver(() => { drawing.redraw(); drawOver(); }).observe(stage);
   window.explore = { drawing, ids, csv, open: open_, get node() { return open; }, held: (i) => String(numberOf(i)) in record.reasons };
   document.documentElement.dataset.ready = "true";
 })();
