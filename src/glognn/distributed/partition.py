@@ -88,7 +88,9 @@ def make_partition(matrix: sp.csr_array, parts: int, method: str) -> Partition:
     try:
         pymetis = import_module("pymetis")
     except ImportError:
-        raise InputError("The partition 'metis' needs a package: pip install 'glognn[metis]', or take 'balanced'.") from None
+        raise InputError(
+            "The partition 'metis' needs a package: pip install 'glognn[metis]', or take 'balanced'."
+        ) from None
     joined = matrix + matrix.T
     joined.setdiag(0)
     joined.eliminate_zeros()

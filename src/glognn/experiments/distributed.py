@@ -24,8 +24,8 @@ from typing import Any
 from glognn import __version__
 from glognn.data.fetch import cache_dir
 from glognn.data.sources import find_source
-from glognn.data.streaming import can_stream, stream_npz
-from glognn.data.table_graph import kept_classes
+from glognn.data.streaming import can_stream, stream_npz, stream_tables_to_parts
+from glognn.data.table_graph import KeptTables, TableOptions
 from glognn.distributed.methods import METHODS
 from glognn.distributed.partition import Balance, make_partition
 from glognn.distributed.ranks import TIMEOUT, Ranks, together
@@ -37,6 +37,7 @@ from glognn.experiments.folder import find_runs
 from glognn.experiments.layout import CONFIG
 from glognn.experiments.run import LoadedGraph, build_model, load_graph
 from glognn.experiments.train import TrainedModels, train_models
+from glognn.graph.config import GraphConfig
 from glognn.models.base import NodeModel
 from glognn.models.parts import refusal, whole_model
 from glognn.storage import locked, write_json
@@ -244,11 +245,21 @@ def divide(config: RunConfig, parts: int, method: str, folder: Path, mirror: Pat
     """Write the graph of a configuration as a folder of parts: a graph file part by part, others from memory."""
     source, dtype = find_source(config.dataset), DTYPES[config.training.dtype]
     path = Path(source.name)
-    if source.kind == "file" and kept_classes(path) is None and can_stream(path, method, config.graph):
+    if source.kind == "file" and can_stream(path, method, config.graph):
         return stream_npz(path, parts, method, folder, config.graph, dtype)
     loaded = load_graph(replace(config, training=replace(config.training, engine="auto")), mirror)
     partition = make_partition(loaded.graph.adjacency.matrix.to_scipy(), parts, method)
     return write_graph(loaded.graph, partition, folder, loaded.facts)
+
+
+def divide_tables(
+    options: TableOptions, parts: int, method: str, folder: Path, settings: Mapping[str, Any]
+) -> tuple[KeptTables, Shards]:
+    """Write the graph of a user's tables as a folder of parts, in the memory of one."""
+    if method not in METHODS:
+        raise InputError(f"The partition must be one of {', '.join(METHODS)}. Got {method!r} instead.")
+    config = GraphConfig.from_mapping(settings)
+    return stream_tables_to_parts(options, parts, method, folder, config)
 
 
 @dataclass(frozen=True)
