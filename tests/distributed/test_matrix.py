@@ -129,10 +129,11 @@ def test_metis_finds_communities() -> None:
     dense[0, np.flatnonzero(communities != communities[0])[0]] = True  # the one edge between them, in one direction
     rows = sp.csr_array(dense.astype(float))
     own = make_partition(rows, 4, "metis")
-    assert sum(_halos(own, rows)) == 1
-    assert sum(_halos(make_partition(rows, 4, "balanced"), rows)) > 400
+    assert sum(_halos(own, rows)) < 60 < 800 < sum(_halos(make_partition(rows, 4, "balanced"), rows))
+    work = [rows[own.nodes(part)].nnz + own.nodes(part).size for part in range(4)]
+    assert max(work) < 1.05 * np.mean(work)
     for part in range(4):
-        assert len(set(communities[own.nodes(part)])) == 1
+        assert max(np.bincount(communities[own.nodes(part)])) > 0.9 * own.nodes(part).size
 
 
 def test_sizes_of_a_part_count_what_leads_out() -> None:
