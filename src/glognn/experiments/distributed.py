@@ -91,13 +91,8 @@ def on_ranks(timeout: float | None = None, partition: str | None = None, parts: 
         ranks.close()
 
 
-def restarted() -> bool:
-    """Whether ``torchrun`` has started the ranks again after one of them failed."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-
-
 def may_restart() -> bool:
-    """Whether ``torchrun`` would."""
+    """Whether ``torchrun`` starts the ranks again when one of them fails."""
     return int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) > 0
 
 
@@ -117,18 +112,19 @@ def train_on_ranks(ranks: Mapping[str, Any], **asked: Any) -> TrainedModels | No
         raise InputError(f"--distributed is an engine of its own. Leave out --engine {asked['engine']}.")
     if may_restart() and out is None and resume is None:
         raise InputError("torchrun --max-restarts needs --out, so that a restart finds the run it goes on with.")
-    if resume is None and out is not None and restarted() and (Path(out) / CONFIG).is_file():
-        resume = out
     with on_ranks(**ranks) as leads:
         if not leads:
             return None
+        restarted = _launches[-1].ranks.restarted
+        if resume is None and out is not None and restarted and (Path(out) / CONFIG).is_file():
+            resume = out
         if resume is None:
             return train_models(**asked | {"engine": DISTRIBUTED})
         for folder, config in find_runs(Path(resume)):
             if config.training.engine != DISTRIBUTED:
                 raise InputError(f"'{folder}' was begun in one process: go on with it without --distributed.")
         kept = {name: asked[name] for name in ("data_mirror", "progress") if name in asked}
-        others = {} if restarted() else {name: value for name, value in asked.items() if name not in kept}
+        others = {} if restarted else {name: value for name, value in asked.items() if name not in kept}
         return train_models(**kept | others | {"resume": resume})
 
 
