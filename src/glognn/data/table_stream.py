@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 
 from glognn.data.arrow import IntArray
 from glognn.data.edge_tables import stream_relations
-from glognn.data.encoding import Encoding
+from glognn.data.encoding import Column, Encoding
 from glognn.data.layout import ENCODED, GRAPH
 from glognn.data.table_graph import (
     KeptTables,
@@ -99,7 +99,7 @@ def _encode(
     """Learn how columns become features, and write those of each group to a file."""
     nodes, features = options.node_table, columns.features
     size = -(-len(features) // max(1, min(groups, len(features))))
-    found, dropped, paths = [], dict[str, str](), list[Path]()
+    found, dropped, paths = list[Column](), dict[str, str](), list[Path]()
 
     def keep(encoding: Encoding, table: Any) -> None:
         found.extend(encoding.columns)
