@@ -8,6 +8,7 @@ COPY . .
 
 FROM base AS check
 ENV CI=true
+RUN apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver postgresql
 RUN make test
 
 FROM base AS wheel

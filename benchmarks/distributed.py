@@ -3,8 +3,11 @@
 ``measure`` trains GloGNN++ by one process and by 1, 2 and 4 ranks of ``torchrun`` on this machine, each in new
 processes. ``simulate`` divides twins of pokec into 1 to 256 parts, counts what an epoch sends, and predicts epoch times
 on a network whose bandwidth and latency are stated, for pokec and for a graph of 1e9 nodes of the same degrees.
+``tables`` divides generated Parquet tables as a whole and part by part, and tells what each process held at most.
 
 python benchmarks/distributed.py measure [--graph twin:pokec@0.2] [--ranks 1,2,4] [--epochs 6] [--out FILE]
+python benchmarks/distributed.py nccl [--graph twin:pokec@0.2] [--epochs 300] [--rounds 3]
+python benchmarks/distributed.py tables [--nodes 1000000] [--columns 64] [--parts 16]
 python benchmarks/distributed.py simulate [--measured FILE] [--scales 0.02,0.05] [--partition balanced] [--out FILE]
 """
 
@@ -29,13 +32,14 @@ from glognn.experiments.run import load_graph
 RESULTS = Path(__file__).parent / "results"
 WIDTH, LAYERS, HOPS, CLASSES = 64, 1, 2, 2
 SETTINGS = ["--model", "glognn++", "--alpha", "0.5", "--hidden-channels", str(WIDTH), "--num-layers", str(LAYERS)]
-SETTINGS += ["--num-hops", str(HOPS), "--normalization", "row", "--dropout", "0.5", "--split", "0"]
-SETTINGS += ["--early-stopping", "none", "--checkpoint-interval", "3600", "--device", "cpu", "--threads", "1"]
+SETTINGS += ["--num-hops", str(HOPS), "--normalization", "row", "--split", "0"]
+SETTINGS += ["--early-stopping", "none", "--checkpoint-interval", "3600", "--threads", "1"]
 NETWORKS = {"25 Gb Ethernet": (2.5e9, 30e-6), "200 Gb InfiniBand": (20e9, 3e-6)}
 """Bytes per second of a machine, and seconds of a message."""
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 GRAPHS = {"pokec": 1_632_803, "1e9 nodes": 1_000_000_000}
 MEBIBYTE = 2**20
+NAMES = {"simulate": "simulated"}
 
 
 def rows_per_epoch() -> int:
@@ -47,11 +51,12 @@ def rows_per_epoch() -> int:
     return 2 * WIDTH + 3 * LAYERS * HOPS * CLASSES
 
 
-def measure(graph: str, ranks: int, epochs: int) -> dict[str, Any]:
+def measure(graph: str, ranks: int, epochs: int, device: str = "cpu", dropout: str = "0.5") -> dict[str, Any]:
     """Of one training in new processes; 0 ranks are one process without any."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         flags = ["train", "--dataset", graph, *SETTINGS, "--epochs", str(epochs), "--out", str(run), "--quiet"]
+        flags += ["--device", device, "--dropout", dropout]
         start = [sys.executable, "-m"]
         if ranks == 0:
             start, flags = [*start, "glognn"], [*flags, "--engine", "eager"]
@@ -79,6 +84,27 @@ def measure(graph: str, ranks: int, epochs: int) -> dict[str, Any]:
     }
 
 
+def compared(graph: str, epochs: int, rounds: int) -> dict[str, Any]:
+    """One rank of nccl on a GPU beside one process on it, in turn; without dropout, which ranks draw otherwise."""
+    import torch
+
+    found: dict[int, list[dict[str, Any]]] = {0: [], 1: []}
+    for _ in range(rounds):
+        for ranks, runs in found.items():
+            runs.append(measure(graph, ranks, epochs, "cuda", "0"))
+            print(f"{ranks or 'no'} ranks: {1000 * runs[-1]['seconds_per_epoch']:.2f} ms per epoch", flush=True)
+    alone, rank = (min(run["seconds_per_epoch"] for run in runs) for runs in found.values())
+    losses = [runs[0]["val_loss"] for runs in found.values()]
+    print(f"one rank of nccl / one process: {rank / alone:.3f} (at most 1.10), validation losses {losses}")
+    return {
+        "graph": graph,
+        "runs": [run for runs in found.values() for run in runs],
+        "ratio": rank / alone,
+        "versions": versions(),
+        "machine": machine(torch.device("cuda"), 1),
+    }
+
+
 def measured(graph: str, ranks: list[int], epochs: int) -> dict[str, Any]:
     import torch
 
@@ -92,6 +118,51 @@ def measured(graph: str, ranks: list[int], epochs: int) -> dict[str, Any]:
             flush=True,
         )
     return {"graph": graph, "runs": found, "versions": versions(), "machine": machine(torch.device("cpu"), 1)}
+
+
+DIVIDE = """
+import resource, sys
+from pathlib import Path
+import torch
+from glognn.data.streaming import stream_tables_to_parts
+from glognn.data.table_graph import TableOptions, graph_from_tables
+from glognn.distributed.partition import make_partition
+from glognn.distributed.shards import write_graph
+from glognn.graph.config import GraphConfig
+from glognn.graph.graph import Graph
+place, parts = Path(sys.argv[2]), int(sys.argv[3])
+options = TableOptions(nodes=place / "nodes.parquet", edges=place / "edges.parquet", label="y")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+if sys.argv[1] == "whole":
+    graph = Graph.from_data(graph_from_tables(options)[1], GraphConfig())
+    shards = write_graph(graph, make_partition(graph.adjacency.matrix.to_scipy(), parts, "balanced"), place / "w", {})
+else:
+    shards = stream_tables_to_parts(options, parts, "balanced", place / "s", GraphConfig())[1]
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(before // 1024, after // 1024, shards.fingerprint(torch.float32))
+"""
+
+
+def divided_tables(nodes: int, columns: int, parts: int) -> dict[str, Any]:
+    """Peak memory of the process that divides tables, in MiB, before it began and when it had ended."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    random = np.random.default_rng(0)
+    found: dict[str, Any] = {"nodes": nodes, "columns": columns, "edges": 10 * nodes, "parts": parts}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        features = {f"x{number}": random.standard_normal(nodes) for number in range(columns)}
+        table = pa.table({"id": np.arange(nodes), "y": random.integers(0, 2, nodes), **features})
+        parquet.write_table(table, place / "nodes.parquet", row_group_size=2**17)
+        ends = {name: random.integers(0, nodes, 10 * nodes) for name in ("source", "target")}
+        parquet.write_table(pa.table(ends), place / "edges.parquet", row_group_size=2**17)
+        for way in ("whole", "streamed"):
+            command = [sys.executable, "-W", "ignore", "-c", DIVIDE, way, folder, str(parts)]
+            before, after, name = subprocess.run(command, check=True, text=True, capture_output=True).stdout.split()
+            found[way] = {"before_mib": int(before), "peak_mib": int(after), "fingerprint": name}
+            print(f"{way}: {int(before):,} MiB before, at most {int(after):,}, fingerprint {name}", flush=True)
+    return found
 
 
 def halos(scale: str, method: str) -> list[dict[str, Any]]:
@@ -181,20 +252,28 @@ def _check(record: dict[str, Any]) -> list[dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("measure", "simulate"))
+    parser.add_argument("what", choices=("measure", "simulate", "tables", "nccl"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--nodes", type=int, default=1_000_000)
+    parser.add_argument("--columns", type=int, default=64)
+    parser.add_argument("--parts", type=int, default=16)
     parser.add_argument("--graph", default="twin:pokec@0.2")
     parser.add_argument("--ranks", default="1,2,4")
-    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--epochs", type=int, help="6, of nccl 300")
     parser.add_argument("--measured", type=Path, default=RESULTS / "distributed.json")
     parser.add_argument("--scales", default="0.02,0.05")
     parser.add_argument("--partition", default="balanced")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     if given.what == "measure":
-        record = measured(given.graph, [int(count) for count in given.ranks.split(",")], given.epochs)
+        record = measured(given.graph, [int(count) for count in given.ranks.split(",")], given.epochs or 6)
+    elif given.what == "nccl":
+        record = compared(given.graph, given.epochs or 300, given.rounds)
+    elif given.what == "tables":
+        record = divided_tables(given.nodes, given.columns, given.parts)
     else:
         record = simulated(given.measured, given.scales.split(","), given.partition)
-    name = "distributed.json" if given.what == "measure" else "distributed-simulated.json"
+    name = "distributed.json" if given.what == "measure" else f"distributed-{NAMES.get(given.what, given.what)}.json"
     (given.out or RESULTS / name).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -101,14 +101,14 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_page_content(content: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Formulas as MathML."""
+    """Formulas as MathML; a mean and its deviation on one line."""
 
     def formula(found: re.Match[str]) -> str:
         display = "block" if found[1] == "div" else "inline"
         text = html.unescape(found[2]).strip().replace("{aligned}", "{align*}")
         return str(convert(text, display=display))
 
-    return _MATH.sub(formula, content)
+    return _MATH.sub(formula, content).replace(" ± ", "&nbsp;±&nbsp;")
 
 
 def _source(name: str) -> str:

@@ -34,6 +34,10 @@ class MemoryExhaustedError(TrainingError):
     """Memory ran out in training; what was saved before is kept."""
 
 
+class BusyError(InputError):
+    """A folder that another process is writing to."""
+
+
 class WriteError(GloGNNError, OSError):
     """A file that cannot be written, as on a full disk; what was there before is kept."""
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from glognn.errors import InputError, WriteError
+from glognn.errors import BusyError, WriteError
 
 _UNFINISHED = ".glognn-unfinished"
 
@@ -104,7 +104,7 @@ def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        raise InputError(
+        raise BusyError(
             f"Another process is writing to '{folder}': wait until it has ended, or take another folder."
         ) from None
     except OSError as error:

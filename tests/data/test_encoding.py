@@ -246,3 +246,11 @@ def test_unknown_categories_are_counted_by_column() -> None:
 def test_what_was_done_is_said_in_words() -> None:
     column = Column(name="plan", kind="category", scaling="indicators", values=("a", "b"), other=True, missing=True)
     assert column.done == "0 or 1 for each of 2 values, one for all others, one for missing ones"
+
+
+def test_dates_with_nine_digits_after_the_second_are_dates() -> None:
+    texts = ["2020-10-26 00:00:00.000000000", "2021-03-22 12:00:00.000000000", "2021-03-23 00:00:00.000000000"]
+    encoding = learn(since=texts)
+    assert [column.kind for column in encoding.columns] == ["date"]
+    days = encoding.columns[0].decode(encoding.encode(table(since=texts), "here"))
+    np.testing.assert_allclose(days, [18561, 18708.5, 18709], rtol=1e-6)

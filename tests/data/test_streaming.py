@@ -1,17 +1,22 @@
-"""Graph files divided part by part are what dividing them in memory makes."""
+"""Graph files and tables divided part by part are what dividing them in memory makes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from glognn.data import streaming
+from glognn.data import streaming, table_stream
+from glognn.data import tables as tables_module
 from glognn.data.npz import write_npz
-from glognn.data.streaming import can_stream, stream_npz
+from glognn.data.streaming import can_stream, stream_npz, stream_tables_to_parts
+from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
+from glognn.data.table_stream import stream_tables
 from glognn.distributed.methods import METHODS
 from glognn.distributed.shards import Shards, write_graph
 from glognn.errors import InputError
@@ -74,6 +79,94 @@ def test_what_needs_the_whole_graph_is_not_streamed(tmp_path: Path) -> None:
     assert can_stream(path, "balanced", GraphConfig())
     assert not can_stream(path, METHODS[2], GraphConfig())
     assert not can_stream(path, "balanced", GraphConfig(feature_normalization="standard"))
+
+
+def tables(folder: Path, ending: str, kind: str) -> TableOptions:
+    """Nodes with columns of every kind, and edges, some of them to unknown ids."""
+    random, count = np.random.default_rng(5), 60
+    nodes = pd.DataFrame(
+        {
+            "id": [f"n{number:03d}" for number in range(count)] if "text" in kind else np.arange(count) * 3,
+            "age": np.where(random.random(count) < 0.1, np.nan, random.integers(18, 90, count)),
+            "town": random.choice(["Ulm", "Bonn", "Köln"], count),
+            "member": random.random(count) < 0.5,
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, count), "D"),
+            "amount": random.lognormal(0, 3, count),
+            "code": random.choice(["01", "1", "2"], count),
+            "set": random.choice(["train", "val", "test"], count),
+            "fraud": random.choice(["yes", "no"], count),
+        }
+    )
+    known = nodes["id"].to_numpy()
+    edges = pd.DataFrame({"a": random.choice(known, 300), "b": random.choice(known, 300)})
+    edges["sum"], edges["times"] = random.integers(1, 9, 300).astype(float), random.integers(1, 4, 300)
+    edges.loc[7, "b"] = "x" if "text" in kind else 1
+    if "bare" in kind:
+        nodes = nodes[["id", "set", "fraud"]]
+    for name, frame in (("nodes", nodes), ("edges", edges)):
+        frame.to_csv(folder / f"{name}.csv", index=False) if ending == "csv" else frame.to_parquet(
+            folder / f"{name}.parquet", row_group_size=50
+        )
+    more: dict[str, Any] = {} if "bare" in kind else {"category_columns": ["code"], "drop_columns": ["member"]}
+    if "split" in kind:
+        more["split_column"] = "set"
+    else:
+        more["drop_columns"] = ["set"]
+    weights = ["sum", "times"] if "weights" in kind else "sum" if "weight" in kind else None
+    files = {name: folder / f"{name}.{ending}" for name in ("nodes", "edges")}
+    return TableOptions(**files, label="fraud", edge_weight=weights, unknown_edges="drop", **more)
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"), [("csv", "weight"), ("csv", "text split"), ("parquet", "weights split"), ("parquet", "bare")]
+)
+def test_tables_are_streamed_to_the_graph_that_they_are_in_memory(
+    ending: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "AT_ONCE", 13)
+    monkeypatch.setattr(tables_module, "BLOCK_ROWS", 17)
+    monkeypatch.setattr(table_stream, "_ROWS", 11)
+    options = tables(tmp_path, ending, kind)
+    kept, data = graph_from_tables(options)
+    path = kept.save(tmp_path / "whole", data)
+    streamed = stream_tables(options, tmp_path / "streamed", 3)
+    with np.load(path) as whole, np.load(tmp_path / "streamed" / "graph.npz") as parts:
+        assert set(whole) == set(parts)
+        for name in whole:
+            assert whole[name].dtype == parts[name].dtype
+            if name == "edge_weight" and "weights" in kind:  # divided by means of blocks
+                np.testing.assert_allclose(whole[name], parts[name], rtol=1e-15)
+            else:
+                np.testing.assert_array_equal(whole[name], parts[name])
+    assert streamed.ids.equals(kept.ids)
+    assert (streamed.encoding, streamed.classes, streamed.read) == (kept.encoding, kept.classes, kept.read)
+    assert streamed.read["unknown_edges_dropped"] == 1
+    [config] = resolve(["glognn2"], None, {"directed": False}, str(path), None)
+    _, shards = stream_tables_to_parts(options, 3, "balanced", tmp_path / "parts", config.graph)
+    loaded = load_graph(config)
+    expected = write_graph(loaded.graph, streaming.Partition("balanced", shards.starts), tmp_path / "written", {})
+    if "weights" not in kind:
+        assert shards.fingerprint(torch.float32) == expected.fingerprint(torch.float32)
+    assert shards.record["class_names"] == ["no", "yes"]
+    assert shards.config == expected.config
+    assert KeptTables.load(tmp_path / "parts").ids.equals(kept.ids)
+    assert {each.name for each in (tmp_path / "parts").iterdir()} == {
+        "shards.json", "tables.json", "nodes.parquet", "part-00000", "part-00001", "part-00002",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_wrong_tables_are_refused_in_the_same_words(ending: str, tmp_path: Path) -> None:
+    options = replace(tables(tmp_path, ending, "text"), unknown_edges="error")
+    with pytest.raises(InputError) as whole:
+        graph_from_tables(options)
+    with pytest.raises(InputError) as streamed:
+        stream_tables(options, tmp_path / "streamed", 3)
+    assert str(streamed.value) == str(whole.value)
+    assert "Got 1 of 300 edges to unknown ids ('x')" in str(whole.value)
+    options = replace(options, unknown_edges="drop", edge_weight="a")
+    with pytest.raises(InputError, match="--edge-weight must be a column other than the edges' ends"):
+        stream_tables(options, tmp_path / "streamed", 3)
 
 
 def test_wrong_edges_are_refused_as_elsewhere(tmp_path: Path) -> None:

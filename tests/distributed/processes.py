@@ -16,9 +16,8 @@ import torch.distributed as dist
 from glognn.distributed.ranks import Ranks
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    [f"tests.distributed.{name}" for name in ("test_faults", "test_training", "test_matrix", "loaded")]
-)
+_TESTS = [f"tests.distributed.test_{name}" for name in ("faults", "matrix", "training")]
+_CONTEXT.set_forkserver_preload(["glognn.experiments.run", "glognn.distributed.shards", *_TESTS, "tests.distributed.loaded"])
 LONGEST = 120
 """Seconds after which a group is given up."""
 

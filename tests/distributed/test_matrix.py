@@ -111,6 +111,31 @@ def test_blocks_are_balanced_by_nodes_and_entries() -> None:
     assert balanced(degrees, 2).starts.tolist() == [0, 4, 8]
 
 
+def _halos(own: Partition, rows: sp.csr_array) -> list[int]:
+    places = own.places()
+    found = []
+    for part in range(own.parts):
+        columns = rows[own.nodes(part)].indices.astype(np.int64)
+        columns = columns if places is None else places[columns]
+        found.append(part_sizes(columns, own.nodes(part).size, int(own.starts[part])).halo)
+    return found
+
+
+def test_metis_finds_communities() -> None:
+    pytest.importorskip("pymetis", reason="pymetis is not installed")
+    random = np.random.default_rng(3)
+    communities = random.permutation(np.arange(400) % 4)
+    dense = random.random((400, 400)) < np.where(communities[:, None] == communities, 0.08, 0.0)
+    dense[0, np.flatnonzero(communities != communities[0])[0]] = True  # the one edge between them, in one direction
+    rows = sp.csr_array(dense.astype(float))
+    own = make_partition(rows, 4, "metis")
+    assert sum(_halos(own, rows)) < 60 < 800 < sum(_halos(make_partition(rows, 4, "balanced"), rows))
+    work = [rows[own.nodes(part)].nnz + own.nodes(part).size for part in range(4)]
+    assert max(work) < 1.05 * np.mean(work)
+    for part in range(4):
+        assert max(np.bincount(communities[own.nodes(part)])) > 0.9 * own.nodes(part).size
+
+
 def test_sizes_of_a_part_count_what_leads_out() -> None:
     assert vars(part_sizes(np.array([0, 3, 3, 9, 4]), nodes=2, first=3)) == {
         "nodes": 2, "entries": 5, "cut": 2, "halo": 2,

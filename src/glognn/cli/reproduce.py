@@ -64,6 +64,14 @@ def command(
         ),
     ] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of all runs and tables.")] = Path("runs/reproduce"),
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            "--storage",
+            help="A PostgreSQL (postgresql+psycopg://me@host/name) by which machines share the runs: the same command "
+            "on each. [dim]Default: --out, which several commands may have in common.[/dim]",
+        ),
+    ] = None,
     data_mirror: MIRROR = None,
 ) -> None:
     """Do the paper again: run what is missing, skip what is done, and write the table.
@@ -99,6 +107,7 @@ def command(
                 quick=quick,
                 render_only=render_only,
                 out=out,
+                storage=storage,
                 data_mirror=data_mirror,
                 progress=display,
             )

@@ -37,12 +37,22 @@ def plain(column: Values) -> Values:
     return column
 
 
+def text_dates(column: Values) -> Values:
+    """Text that holds nothing but dates as times; pandas writes some with nine digits after the second."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return column.cast(pa.timestamp("ns")).cast(pa.timestamp("us"), safe=False)
+
+
 def is_dates(column: Values) -> bool:
     """Whether a column of text holds nothing but dates."""
     import pyarrow as pa
 
     try:
-        column.cast(pa.timestamp("us"))
+        text_dates(column)
     except pa.ArrowInvalid:
         return False
     return True

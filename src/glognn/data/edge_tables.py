@@ -6,7 +6,7 @@ weights is divided by its mean over the edges of its table, so that none outweig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,14 @@ from glognn.data.arrow import IntArray, Table, Values, plain
 from glognn.data.dialect import Dialect
 from glognn.data.frames import Frame
 from glognn.data.ids import distinct, locate, name_some, read_ids, spelling
-from glognn.data.tables import DETECTED, check_header, column_names, find_column, read_table
+from glognn.data.tables import DETECTED, check_header, column_names, find_column, read_blocks, read_table
 from glognn.errors import InputError
 from glognn.settings import suggest
 
 UNKNOWN = ("error", "drop")
+_NO_EDGE = "No edge of '{}' joins two nodes of the node table: are these the same ids?"
+_MOST_STRANGE = 10_000
+"""Ends of edges that are kept to be named, where a table is read in blocks."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,38 @@ def read_edges(
         scaled: Whether one column of weights is divided by its mean, too.
         dialect: How a text file writes its tables.
     """
+    first, second = _ends(path, ids, source, target, weight, unknown, dialect)
+    table = read_table(path, [first, second, *weight], ids=[first, second], nodes=False, dialect=dialect)
+    index = locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in (first, second)], ids)
+    weights = [_weights(table[name], path, name) for name in weight]
+    if means is None:
+        means = [float(each.mean()) or 1.0 if scaled or len(weights) > 1 else 1.0 for each in weights]
+    scaled_weights = [each / mean for each, mean in zip(weights, means, strict=True)]
+    total: npt.NDArray[np.float64] | None = np.sum(scaled_weights, axis=0) if weights else None
+    count = 0
+    if index.min() < 0:
+        lost = (index[0] < 0) | (index[1] < 0)
+        count = int(lost.sum())
+        if unknown == "error":
+            strange = distinct(_strange(table, [first, second], index))
+            raise InputError(_unknown_ends(strange, count, table.num_rows, path, ids))
+        index = index[:, ~lost]
+        total = None if total is None else total[~lost]
+    if not index.shape[1]:
+        raise InputError(_NO_EDGE.format(path))
+    return Edges(index, total, (EdgeColumns(first, second, tuple(weight), tuple(means)),), (table.num_rows,), count)
+
+
+def _ends(
+    path: Path | Frame,
+    ids: Values,
+    source: str | None,
+    target: str | None,
+    weight: Sequence[str],
+    unknown: str,
+    dialect: Dialect,
+) -> tuple[str, str]:
+    """The columns of an edge table's ends; what cannot be its columns is refused."""
     if unknown not in UNKNOWN:
         raise InputError(f"--unknown-edges must be one of {', '.join(UNKNOWN)}. Got {unknown!r} instead.")
     names = column_names(path, dialect)
@@ -96,24 +131,74 @@ def read_edges(
         find_column(path, names, name, 2, "--edge-weight")
         if name in (first, second):
             raise InputError(f"--edge-weight must be a column other than the edges' ends. Got '{name}' instead.")
-    table = read_table(path, [first, second, *weight], ids=[first, second], nodes=False, dialect=dialect)
-    index = locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in (first, second)], ids)
-    weights = [_weights(table[name], path, name) for name in weight]
-    if means is None:
-        means = [float(each.mean()) or 1.0 if scaled or len(weights) > 1 else 1.0 for each in weights]
-    scaled_weights = [each / mean for each, mean in zip(weights, means, strict=True)]
-    total: npt.NDArray[np.float64] | None = np.sum(scaled_weights, axis=0) if weights else None
-    count = 0
-    if index.min() < 0:
-        lost = (index[0] < 0) | (index[1] < 0)
-        count = int(lost.sum())
-        if unknown == "error":
-            raise InputError(_unknown_ends(table, [first, second], index, count, path, ids))
-        index = index[:, ~lost]
-        total = None if total is None else total[~lost]
-    if not index.shape[1]:
-        raise InputError(f"No edge of '{path}' joins two nodes of the node table: are these the same ids?")
-    return Edges(index, total, (EdgeColumns(first, second, tuple(weight), tuple(means)),), (table.num_rows,), count)
+    return first, second
+
+
+def stream_relations(
+    paths: Sequence[Path | Frame],
+    ids: Values,
+    sink: Callable[[IntArray, npt.NDArray[np.float64] | None], None],
+    *,
+    weight: Sequence[str] = (),
+    source: str | None = None,
+    target: str | None = None,
+    unknown: str = "error",
+    dialect: Dialect = DETECTED,
+) -> Edges:
+    """:func:`read_relations` of tables that need not fit the memory: edges go to ``sink`` a block at a time, and the
+    result has none. Means of weights are the same to rounding.
+    """
+    own = _own_weights(paths, weight, dialect)
+    columns, counts, dropped = [], [], 0
+    for path, named in zip(paths, own, strict=True):
+        first, second = _ends(path, ids, source, target, named, unknown, dialect)
+        wanted: dict[str, Any] = {"columns": [first, second, *named], "ids": [first, second], "dialect": dialect}
+        scaled = named and (len(named) > 1 or len(paths) > 1)
+        means = _streamed_means(path, named, wanted) if scaled else [1.0] * len(named)
+        rows, kept, lost, strange = 0, 0, 0, list[Any]()
+        for table in read_blocks(path, numbers=named, **wanted):
+            index = locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in (first, second)], ids)
+            weights = [_weights(table[name], path, name, rows) / mean for name, mean in zip(named, means, strict=True)]
+            total = np.sum(weights, axis=0) if named else np.ones(table.num_rows) if any(own) else None
+            known = (index >= 0).all(axis=0)
+            if not known.all():
+                lost += int((~known).sum())
+                if len(strange) < _MOST_STRANGE:
+                    strange += _strange(table, [first, second], index).to_pylist()[:_MOST_STRANGE]
+                index, total = index[:, known], None if total is None else total[known]
+            rows, kept = rows + table.num_rows, kept + index.shape[1]
+            if unknown != "error" or not lost:
+                sink(index, total)
+        if lost and unknown == "error":
+            raise InputError(_unknown_ends(distinct(_texts(strange)), lost, rows, path, ids))
+        if not kept:
+            raise InputError(_NO_EDGE.format(path))
+        columns.append(EdgeColumns(first, second, tuple(named), tuple(means)))
+        counts.append(rows)
+        dropped += lost
+    return Edges(np.empty((2, 0), dtype=np.int64), None, tuple(columns), tuple(counts), dropped)
+
+
+def _streamed_means(path: Path | Frame, named: Sequence[str], wanted: dict[str, Any]) -> list[float]:
+    totals, rows = np.zeros(len(named)), 0
+    for table in read_blocks(path, numbers=named, **wanted):
+        totals += [_weights(table[name], path, name, rows).sum() for name in named]
+        rows += table.num_rows
+    return [float(total / rows) or 1.0 for total in totals]
+
+
+def _own_weights(paths: Sequence[Path | Frame], weight: Sequence[str], dialect: Dialect) -> list[list[str]]:
+    """Of each table the columns of weights that it has; of one table all, which it must have."""
+    if not paths:
+        raise InputError("There must be at least one table of edges. Got none instead.")
+    if len(paths) == 1:
+        return [list(weight)]
+    headers = [column_names(path, dialect) for path in paths]
+    for name in weight:
+        if not any(name in header for header in headers):
+            known_names = sorted({each for header in headers for each in header})
+            raise InputError(f"No table of edges has a column '{name}' (--edge-weight).{suggest(name, known_names)}")
+    return [[name for name in weight if name in header] for header in headers]
 
 
 def read_relations(
@@ -131,25 +216,18 @@ def read_relations(
 
     ``known`` are the columns of training: a later table has those of its place, or of the first that it can have.
     """
-    if not paths:
-        raise InputError("There must be at least one table of edges. Got none instead.")
-    headers = [column_names(path, dialect) for path in paths]
-    for name in weight:
-        if len(paths) > 1 and not any(name in header for header in headers):
-            known_names = sorted({each for header in headers for each in header})
-            raise InputError(f"No table of edges has a column '{name}' (--edge-weight).{suggest(name, known_names)}")
+    weights_of = _own_weights(paths, weight, dialect)
     found: list[Edges] = []
     common: dict[str, Any] = {"unknown": unknown, "dialect": dialect}
-    for place, (path, header) in enumerate(zip(paths, headers, strict=True)):
-        own: dict[str, Any] = {"source": source, "target": target, "weight": weight, "scaled": len(paths) > 1}
+    for place, (path, named) in enumerate(zip(paths, weights_of, strict=True)):
+        own: dict[str, Any] = {"source": source, "target": target, "weight": named, "scaled": len(paths) > 1}
+        header = column_names(path, dialect) if known else []
         if known and isinstance(path, Frame) and not path.has_names:
             own |= {"source": None, "target": None, "weight": header[2:]}
         elif known:
             usual = known[min(place, len(known) - 1)]
             same = next((each for each in (usual, *known) if each.among(header)), usual)
             own = {"source": same.source, "target": same.target, "weight": same.weights, "means": same.means}
-        elif len(paths) > 1:
-            own["weight"] = [name for name in weight if name in header]
         found.append(read_edges(path, ids, **own, **common))
     if len(found) == 1:
         return found[0]
@@ -164,20 +242,29 @@ def read_relations(
     )
 
 
-def _unknown_ends(table: Table, ends: list[str], index: IntArray, count: int, path: Path | Frame, ids: Values) -> str:
+def _texts(values: Sequence[str]) -> Values:
+    import pyarrow as pa
+
+    return pa.chunked_array([pa.array(values, pa.string())])
+
+
+def _strange(table: Table, ends: list[str], index: IntArray) -> Values:
+    """The ends of edges that are no known ids, as text."""
     import pyarrow as pa
 
     strange = [plain(table[name]).filter(pa.array(index[side] < 0)) for side, name in enumerate(ends)]
-    chunks = [chunk for column in strange for chunk in column.cast(pa.string()).chunks]
-    every = distinct(pa.chunked_array(chunks, pa.string()))
+    return pa.chunked_array([chunk for column in strange for chunk in column.cast(pa.string()).chunks], pa.string())
+
+
+def _unknown_ends(strange: Values, count: int, rows: int, path: Path | Frame, ids: Values) -> str:
     return (
-        f"Every edge of '{path}' must join two ids of the node table. Got {count:,} of {table.num_rows:,} edges to "
-        f"unknown ids ({name_some(every)}): add them to the nodes, or leave such edges out with --unknown-edges drop."
-        f"{spelling(every, ids)}"
+        f"Every edge of '{path}' must join two ids of the node table. Got {count:,} of {rows:,} edges to "
+        f"unknown ids ({name_some(strange)}): add them to the nodes, or leave such edges out with --unknown-edges drop."
+        f"{spelling(strange, ids)}"
     )
 
 
-def _weights(column: Values, path: Path | Frame, name: str) -> npt.NDArray[np.float64]:
+def _weights(column: Values, path: Path | Frame, name: str, before: int = 0) -> npt.NDArray[np.float64]:
     import pyarrow as pa
 
     column = plain(column)
@@ -190,6 +277,6 @@ def _weights(column: Values, path: Path | Frame, name: str) -> npt.NDArray[np.fl
         row = int(bad.argmax())
         raise InputError(
             f"The weights in column '{name}' of '{path}' must be finite and in the range [0.0, inf). "
-            f"Got {values[row]} in row {row + 1:,} instead."
+            f"Got {values[row]} in row {before + row + 1:,} instead."
         )
     return np.require(values, requirements="W")  # Arrow lends its own memory, which torch must not be given

@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.arrow import Table, Values, is_dates, plain
+from glognn.data.arrow import Table, Values, is_dates, plain, text_dates
 from glognn.data.ids import distinct, name_some, positions
 from glognn.errors import DataWarning, InputError
 from glognn.records import NUMBER, Form, misfit
@@ -486,4 +486,6 @@ def _micros(column: Values) -> Values:
         return column.cast(pa.duration("us"), safe=False)
     if not (pa.types.is_temporal(found) or pa.types.is_string(found) or pa.types.is_null(found)):
         raise pa.ArrowInvalid("no dates")
+    if pa.types.is_string(found):
+        return text_dates(column)
     return column.cast(pa.timestamp("us", getattr(found, "tz", None)), safe=False)

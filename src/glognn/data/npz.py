@@ -181,4 +181,4 @@ def write_npz(data: Data, path: str | Path) -> None:
 
 def _save(path: Path, arrays: dict[str, Any]) -> None:
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, **arrays)

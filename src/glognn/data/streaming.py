@@ -1,4 +1,4 @@
-"""A .npz graph file as a folder of parts, without ever holding more than one of them.
+"""A .npz graph file, or a user's tables, as a folder of parts, without ever holding more than one of them.
 
 The file is read from beginning to end, a block at a time: once to count the edges of nodes, once to sort edges by the
 part that owns their row, once for features. In memory are one part, and of the whole graph labels, splits and a few
@@ -21,8 +21,10 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
-from glognn.data.layout import ENCODED
+from glognn.data.layout import ENCODED, GRAPH, SHARDS
 from glognn.data.splits import RANDOM_SPLITS, random_splits
+from glognn.data.table_graph import KeptTables, TableOptions, kept_classes
+from glognn.data.table_stream import stream_tables
 from glognn.distributed.partition import Partition, balanced, contiguous
 from glognn.distributed.shards import PartContent, Shards, write_parts
 from glognn.errors import InputError, about
@@ -74,8 +76,8 @@ def can_stream(path: Path, method: str, config: GraphConfig) -> bool:
         return False
     with zipfile.ZipFile(path) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
-    local = config.feature_normalization in ("none", "row", "length")
-    if not local or ENCODED in names or not {"edge_index", "node_labels"} <= names:
+    local = ("none", "row", "length", "auto") if ENCODED in names else ("none", "row", "length")
+    if config.feature_normalization not in local or not {"edge_index", "node_labels"} <= names:
         return False
     streams = [_Stream(path, name) for name in ("edge_index", "node_features") if name in names]
     for stream in streams:
@@ -89,6 +91,31 @@ def stream_npz(
     """Divide a graph file; what was in the folder is replaced."""
     with about(f"'{path}'"), tempfile.TemporaryDirectory(dir=_made(folder)) as place:
         return _Division(path, parts, method, folder, config, dtype, Path(place)).write()
+
+
+def stream_tables_to_parts(
+    options: TableOptions,
+    parts: int,
+    method: str,
+    folder: Path,
+    config: GraphConfig,
+    dtype: torch.dtype = torch.float32,
+) -> tuple[KeptTables, Shards]:
+    """Divide the graph of a user's tables, in the memory of one part; beside the parts lie the ids of nodes, in their
+    order (``nodes.parquet``), and how columns became features (``tables.json``).
+    """
+    with tempfile.TemporaryDirectory(dir=_made(folder)) as place:
+        kept = stream_tables(options, Path(place), parts)
+        if not can_stream(Path(place, GRAPH), method, config):
+            raise InputError(
+                f"Tables are divided part by part, which --partition {method} with --feature-normalization "
+                f"{config.feature_normalization} cannot be: take balanced or contiguous, and none, row, length or auto."
+            )
+        shards = stream_npz(Path(place, GRAPH), parts, method, folder, config, dtype)
+    kept.save_names(folder)
+    record = shards.record | {"facts": shards.record["facts"] | {"dataset": str(folder)}}
+    write_json(folder / SHARDS, record)
+    return kept, Shards(folder, record)
 
 
 def _made(folder: Path) -> Path:
@@ -111,6 +138,7 @@ class _Division:
         with zipfile.ZipFile(path) as archive:
             self.names = {name.removesuffix(".npy") for name in archive.namelist()}
         self.frame = self._frame()
+        self.class_names = self._class_names()
         self.num_nodes = self.frame.num_nodes
         if not 1 <= parts <= self.num_nodes:
             raise InputError(
@@ -124,6 +152,8 @@ class _Division:
         self.weighted = "edge_weight" in self.names
         self.partition = self._divide(parts, method)
         self.features, self.sparse = self._features()
+        if config.feature_normalization == "auto":
+            self.config = replace(config, feature_normalization=self._fitting())
         self.counts = dict.fromkeys(("merged", "kept", "removed", "one_way", "entries", "same", "known", "loops"), 0)
         self.alone = np.ones(self.num_nodes, dtype=bool)
         self.all_ones = True
@@ -144,6 +174,14 @@ class _Division:
         frame = Graph.from_data(data, replace(self.config, feature_normalization="none"), dtype=self.dtype)
         self.given_splits = frame.num_splits > 0
         return frame if frame.num_splits else frame.with_masks(random_splits(frame.y))
+
+    def _class_names(self) -> list[str]:
+        classes, count = kept_classes(self.path), self.frame.num_classes
+        if classes is None:
+            return []
+        if len(classes) != count:
+            raise InputError(f"The tables beside it must name the graph's {count} classes. Got {len(classes)} instead.")
+        return [str(name) for name in classes.names]
 
     def _edges(self) -> Iterator[tuple[Array, Array, Array | None]]:
         """Sources, targets and weights, a block at a time, checked."""
@@ -186,6 +224,15 @@ class _Division:
         stream.close()
         return width, nonzeros < SPARSE_BELOW * self.num_nodes * width
 
+    def _fitting(self) -> str:
+        """What 'auto' is for features of tables, each of which has its scale, as in memory."""
+        if not self.sparse:
+            return "none"
+        stream = _Stream(self.path, "node_features")
+        negative = any(bool((block < 0).any()) for block in stream.blocks(self.num_nodes))
+        stream.close()
+        return "none" if negative else "length"
+
     def write(self) -> Shards:
         self._sort_edges()
         shards = write_parts(self._contents(), self.partition, self.folder, self._record({}, False))
@@ -194,7 +241,7 @@ class _Division:
         fingerprints = {name: self._fingerprint(shards, np.dtype(name)) for name in ("float32", "float64")}
         facts = self._facts(fingerprints[str(self.dtype).removeprefix("torch.")])
         record = shards.record | {"fingerprints": fingerprints, "facts": facts, "edge_counts": self._edge_counts()}
-        write_json(self.folder / "shards.json", record)
+        write_json(self.folder / SHARDS, record)
         return Shards(self.folder, record)
 
     def _sort_edges(self) -> None:
@@ -325,7 +372,7 @@ class _Division:
             "graph": self.config.as_dict(),
             "edge_counts": {},
             "num_classes": self.frame.num_classes,
-            "class_names": [],
+            "class_names": self.class_names,
             "num_splits": self.frame.num_splits,
             "num_features": self.features,
             "sparse_features": self.sparse,

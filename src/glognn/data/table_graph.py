@@ -213,11 +213,13 @@ def _read_edge_columns(content: Any) -> tuple[EdgeColumns, ...]:
 
 def degree_table(index: IntArray, count: int) -> Table:
     """How many edges lead out of each node, and into it."""
+    return table_of_degrees([np.bincount(ends, minlength=count) for ends in index])
+
+
+def table_of_degrees(degrees: Sequence[IntArray]) -> Table:
     import pyarrow as pa
 
-    return pa.table(
-        {name: pa.array(np.bincount(ends, minlength=count)) for name, ends in zip((OUT, IN), index, strict=True)}
-    )
+    return pa.table({name: pa.array(each) for name, each in zip((OUT, IN), degrees, strict=True)})
 
 
 def kept_classes(graph: Path) -> Classes | None:
@@ -233,6 +235,37 @@ def kept_classes(graph: Path) -> Classes | None:
         raise InputError(f"'{path}' is damaged: {error}.") from None
 
 
+@dataclass(frozen=True)
+class NodeColumns:
+    """What the columns of a node table are to a graph; ``apart`` are those that are no features."""
+
+    names: list[str]
+    id: str
+    label: str
+    dropped: list[str]
+    categories: list[str]
+    apart: set[str]
+
+    @classmethod
+    def of(cls, options: TableOptions) -> NodeColumns:
+        nodes = options.node_table
+        names = column_names(nodes, options.dialect)
+        id_column = find_column(nodes, names, options.id, 0, "--id")
+        label = find_column(nodes, names, options.label, 0, "--label")
+        if label == id_column:
+            raise InputError(f"--id and --label must be two columns of '{nodes}'. Got '{label}' for both.")
+        dropped = _named(options.drop_columns, names, nodes, "--drop-columns")
+        categories = _named(options.category_columns, names, nodes, "--category-columns")
+        apart = {id_column, label, *dropped}
+        if options.split_column is not None:
+            apart.add(find_column(nodes, names, options.split_column, 0, "--split-column"))
+        return cls(names, id_column, label, dropped, categories, apart)
+
+    @property
+    def features(self) -> list[str]:
+        return [name for name in self.names if name not in self.apart]
+
+
 def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     """The graph that tables describe, as a ``Data``, and what is worth keeping of them.
 
@@ -241,40 +274,20 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
     import torch
     from torch_geometric.data import Data
 
-    nodes, dialect = options.node_table, options.dialect
-    names = column_names(nodes, dialect)
-    id_column = find_column(nodes, names, options.id, 0, "--id")
-    label = find_column(nodes, names, options.label, 0, "--label")
-    if label == id_column:
-        raise InputError(f"--id and --label must be two columns of '{nodes}'. Got '{label}' for both.")
-    dropped = _named(options.drop_columns, names, nodes, "--drop-columns")
-    categories = _named(options.category_columns, names, nodes, "--category-columns")
-    apart = {id_column, label, *dropped}
-    if options.split_column is not None:
-        apart.add(find_column(nodes, names, options.split_column, 0, "--split-column"))
-    left_out = set(dropped)
+    nodes, dialect, columns = options.node_table, options.dialect, NodeColumns.of(options)
+    left_out = set(columns.dropped)
     table = read_table(
         nodes,
-        [name for name in names if name not in left_out],
-        ids=[id_column],
-        text=[label, *categories],
+        [name for name in columns.names if name not in left_out],
+        ids=[columns.id],
+        text=[columns.label, *columns.categories],
         dialect=dialect,
     )
-    ids = unique_ids(table[id_column], f"column '{id_column}' of '{nodes}'")
-    place = f"column '{label}' of '{nodes}'"
-    classes = Classes.learn(table[label], place)
-    y = classes.numbers(table[label], place)
-    edges = read_relations(
-        options.edge_tables,
-        ids,
-        source=options.source,
-        target=options.target,
-        weight=options.weight_columns,
-        unknown=options.unknown_edges,
-        dialect=dialect,
+    ids, classes, y = read_nodes(table, columns, options)
+    edges = read_relations(options.edge_tables, ids, **edge_options(options))
+    encoding = Encoding.learn(
+        table, columns.features, str(nodes), categories=columns.categories, rare=options.rare_share
     )
-    features = [name for name in names if name not in apart]
-    encoding = Encoding.learn(table, features, str(nodes), categories=categories, rare=options.rare_share)
     rows = table
     if not encoding.columns:
         rows = degree_table(edges.index, len(ids))
@@ -284,9 +297,28 @@ def graph_from_tables(options: TableOptions) -> tuple[KeptTables, Data]:
         data.x, data.encoded = torch.from_numpy(encoding.encode(rows, str(nodes))), True
     if edges.weight is not None:
         data.edge_weight = torch.from_numpy(edges.weight)
-    origin = _add_splits(data, table, options)
-    read = _facts(options, dropped, table, y, len(classes), edges, origin)
-    return KeptTables(ids, id_column, label, edges.columns, classes, encoding, read), data
+    origin = add_splits(data, table, options)
+    read = read_facts(options, columns.dropped, y, len(classes), edges, origin)
+    return KeptTables(ids, columns.id, columns.label, edges.columns, classes, encoding, read), data
+
+
+def read_nodes(table: Table, columns: NodeColumns, options: TableOptions) -> tuple[Values, Classes, IntArray]:
+    """Ids, classes and each node's class, of a node table."""
+    ids = unique_ids(table[columns.id], f"column '{columns.id}' of '{options.node_table}'")
+    place = f"column '{columns.label}' of '{options.node_table}'"
+    classes = Classes.learn(table[columns.label], place)
+    return ids, classes, classes.numbers(table[columns.label], place)
+
+
+def edge_options(options: TableOptions) -> dict[str, Any]:
+    """What is said of edge tables, as :func:`read_relations` takes it."""
+    return {
+        "source": options.source,
+        "target": options.target,
+        "weight": options.weight_columns,
+        "unknown": options.unknown_edges,
+        "dialect": options.dialect,
+    }
 
 
 def _named(given: Sequence[str], names: Sequence[str], path: Path | Frame, option: str) -> list[str]:
@@ -300,7 +332,7 @@ def _named(given: Sequence[str], names: Sequence[str], path: Path | Frame, optio
     return found
 
 
-def _add_splits(data: Data, table: Table, options: TableOptions) -> str:
+def add_splits(data: Data, table: Table, options: TableOptions) -> str:
     """Put masks into the graph; where they are from, in words."""
     import torch
 
@@ -329,10 +361,9 @@ def _add_splits(data: Data, table: Table, options: TableOptions) -> str:
     return f"column '{options.split_column}'"
 
 
-def _facts(
+def read_facts(
     options: TableOptions,
     dropped: list[str],
-    table: Table,
     y: IntArray,
     num_classes: int,
     edges: Edges,
@@ -352,7 +383,7 @@ def _facts(
         "files": {str(path): file_sha256(path) for path in tables if isinstance(path, Path)},
         "signs": {name: list(found) for name, found in signs.items() if found is not None},
         "edges_of": list(edges.counts),
-        "nodes": table.num_rows,
+        "nodes": len(y),
         "edges": sum(edges.counts),
         "unknown_edges_dropped": edges.unknown,
         "columns_left_out": dropped,

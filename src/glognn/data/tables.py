@@ -29,6 +29,8 @@ FORMATS = {
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 """What stands for a missing value in the text files of nodes; in those of edges only nothing at all does."""
 _BLOCK = 1 << 24
+BLOCK_ROWS = 1 << 20
+"""Rows of a table of edges that are read at a time, where it is read in blocks."""
 _NAMELESS = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
 """What pandas calls the numbers of rows that it writes."""
 _FORMULA = r"=+\-@\t\r\n＝＋－＠"
@@ -182,6 +184,45 @@ def read_table(
     if not table.num_rows:
         raise InputError(f"The table '{path}' must have rows. Got only the header instead.")
     return table.select(columns) if columns else table
+
+
+def read_blocks(
+    path: Path | Frame,
+    columns: Sequence[str],
+    *,
+    ids: Sequence[str],
+    numbers: Sequence[str] = (),
+    dialect: Dialect = DETECTED,
+) -> Iterator[Table]:
+    """Columns of a table of edges, some rows at a time; those of ``numbers`` must be numbers."""
+    import pyarrow as pa
+    from pyarrow import csv, ipc, parquet
+
+    kind, signs = table_format(path)[0], text_signs(path, dialect)
+    rows = 0
+    with _reading(path):
+        if isinstance(path, Frame):
+            batches: Any = path.table.select(columns).to_batches(BLOCK_ROWS)
+        elif kind == "parquet":
+            batches = parquet.ParquetFile(path).iter_batches(BLOCK_ROWS, columns=list(columns))
+        elif kind == "feather":
+            reader = ipc.open_file(pa.memory_map(str(path)))
+            batches = (reader.get_batch(place) for place in range(reader.num_record_batches))
+        else:
+            assert signs is not None
+            types = dict.fromkeys(ids, pa.string()) | dict.fromkeys(numbers, pa.float64())
+            batches = csv.open_csv(path, **_csv_options(signs, types, columns, nodes=False, lines=True))
+        for batch in batches:
+            table = pa.Table.from_batches([batch]).select(columns)
+            if not isinstance(path, Frame):
+                table.validate(full=True)
+            if signs is not None:
+                table = _as_written(table, set(ids), set(ids), [""])
+            rows += table.num_rows
+            if table.num_rows:
+                yield table
+    if not rows:
+        raise InputError(f"The table '{path}' must have rows. Got only the header instead.")
 
 
 def _read_lines(

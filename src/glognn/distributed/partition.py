@@ -88,11 +88,15 @@ def make_partition(matrix: sp.csr_array, parts: int, method: str) -> Partition:
     try:
         pymetis = import_module("pymetis")
     except ImportError:
-        raise InputError("The partition 'metis' needs the package pymetis: install it, or take 'balanced'.") from None
+        raise InputError(
+            "The partition 'metis' needs a package: pip install 'glognn[metis]', or take 'balanced'."
+        ) from None
     joined = matrix + matrix.T
     joined.setdiag(0)
     joined.eliminate_zeros()
-    _, owner = pymetis.part_graph(parts, xadj=joined.indptr, adjncy=joined.indices)
+    weights = np.diff(matrix.indptr) + 1  # as of balanced blocks
+    edges = pymetis.CSRAdjacency(joined.indptr, joined.indices)
+    _, owner = pymetis.part_graph(parts, edges, vweights=weights)
     return by_owner(np.asarray(owner, dtype=np.int64), parts, method)
 
 

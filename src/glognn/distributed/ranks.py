@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -38,7 +39,8 @@ class RankError(TrainingError):
 class Ranks:
     """The processes of one training, each with a part of the nodes.
 
-    ``seconds`` counts the time spent in waiting for others and in sending, ``sent`` the bytes that left this rank.
+    ``seconds`` counts the time spent in waiting for others and in sending, ``sent`` the bytes that left this rank;
+    ``restarted`` says, on rank 0, whether ``torchrun`` has started the ranks again after one of them failed.
 
     Args:
         rank: Which of them this process is, from 0.
@@ -50,6 +52,7 @@ class Ranks:
     def __init__(self, rank: int = 0, size: int = 1, store: Any = None, *, timeout: float = TIMEOUT) -> None:
         self.rank, self.size, self.timeout = rank, size, timeout
         self.seconds, self.sent = 0.0, 0
+        self.restarted = False
         self._told, self._met = 0, 0
         self._store = store
         if store is None:
@@ -72,11 +75,13 @@ class Ranks:
         if "RANK" not in os.environ:
             return cls(timeout=timeout)
         store, rank, size = next(rendezvous("env://"))
-        restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        attempt = f"attempt-{restarts}"  # the store outlasts a restart, with old addresses
-        store = dist.PrefixStore(attempt, store)  # type: ignore[attr-defined]
         store.set_timeout(timedelta(seconds=timeout))
-        return cls(rank, size, store, timeout=timeout)
+        counted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
+        again = (store.add("starts", 1) > 1 if rank == 0 else False) or counted > 0
+        start = dist.PrefixStore(_start(store, rank, size, timeout), store)  # type: ignore[attr-defined]
+        ranks = cls(rank, size, start, timeout=timeout)
+        ranks.restarted = again
+        return ranks
 
     @property
     def leads(self) -> bool:
@@ -200,6 +205,32 @@ class Ranks:
             return RankError(f"Ranks cannot reach each other: {reason:.200}.")
         said = ", ".join(f"rank {rank} of {self.size} ({names.get(rank, 'unknown')})" for rank in sorted(absent))
         return RankError(f"No answer within {self.timeout:g} s (--timeout) from {said}: it has ended, or hangs.")
+
+
+def _start(store: Any, rank: int, size: int, timeout: float) -> str:
+    """A name that the ranks of one start have in common.
+
+    The store outlasts a restart, with old addresses, and hosts may count their restarts differently. So every rank asks
+    with a word of its own, which only rank 0 of the same start answers.
+    """
+    word = uuid.uuid4().hex
+    if rank:
+        store.set(f"asks/{rank}", word)
+        store.wait([f"answer/{word}"])
+        name = str(store.get(f"answer/{word}").decode())
+        store.set(f"came/{name}/{rank}", "")
+        return name
+    absent, until = set(range(1, size)), time.monotonic() + timeout
+    while absent and time.monotonic() < until:
+        for other in [each for each in absent if store.check([f"asks/{each}"])]:
+            store.set(f"answer/{store.get(f'asks/{other}').decode()}", word)
+            if store.check([f"came/{word}/{other}"]):
+                absent.remove(other)
+        time.sleep(0.02)
+    if absent:
+        missing = ", ".join(f"rank {other} of {size}" for other in sorted(absent))
+        raise RankError(f"No answer within {timeout:g} s (--timeout) from {missing}: it has not started.")
+    return word
 
 
 class Arriving:

@@ -24,8 +24,8 @@ from typing import Any
 from glognn import __version__
 from glognn.data.fetch import cache_dir
 from glognn.data.sources import find_source
-from glognn.data.streaming import can_stream, stream_npz
-from glognn.data.table_graph import kept_classes
+from glognn.data.streaming import can_stream, stream_npz, stream_tables_to_parts
+from glognn.data.table_graph import KeptTables, TableOptions
 from glognn.distributed.methods import METHODS
 from glognn.distributed.partition import Balance, make_partition
 from glognn.distributed.ranks import TIMEOUT, Ranks, together
@@ -37,6 +37,7 @@ from glognn.experiments.folder import find_runs
 from glognn.experiments.layout import CONFIG
 from glognn.experiments.run import LoadedGraph, build_model, load_graph
 from glognn.experiments.train import TrainedModels, train_models
+from glognn.graph.config import GraphConfig
 from glognn.models.base import NodeModel
 from glognn.models.parts import refusal, whole_model
 from glognn.storage import locked, write_json
@@ -90,13 +91,8 @@ def on_ranks(timeout: float | None = None, partition: str | None = None, parts: 
         ranks.close()
 
 
-def restarted() -> bool:
-    """Whether ``torchrun`` has started the ranks again after one of them failed."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-
-
 def may_restart() -> bool:
-    """Whether ``torchrun`` would."""
+    """Whether ``torchrun`` starts the ranks again when one of them fails."""
     return int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) > 0
 
 
@@ -116,18 +112,19 @@ def train_on_ranks(ranks: Mapping[str, Any], **asked: Any) -> TrainedModels | No
         raise InputError(f"--distributed is an engine of its own. Leave out --engine {asked['engine']}.")
     if may_restart() and out is None and resume is None:
         raise InputError("torchrun --max-restarts needs --out, so that a restart finds the run it goes on with.")
-    if resume is None and out is not None and restarted() and (Path(out) / CONFIG).is_file():
-        resume = out
     with on_ranks(**ranks) as leads:
         if not leads:
             return None
+        restarted = _launches[-1].ranks.restarted
+        if resume is None and out is not None and restarted and (Path(out) / CONFIG).is_file():
+            resume = out
         if resume is None:
             return train_models(**asked | {"engine": DISTRIBUTED})
         for folder, config in find_runs(Path(resume)):
             if config.training.engine != DISTRIBUTED:
                 raise InputError(f"'{folder}' was begun in one process: go on with it without --distributed.")
         kept = {name: asked[name] for name in ("data_mirror", "progress") if name in asked}
-        others = {} if restarted() else {name: value for name, value in asked.items() if name not in kept}
+        others = {} if restarted else {name: value for name, value in asked.items() if name not in kept}
         return train_models(**kept | others | {"resume": resume})
 
 
@@ -244,11 +241,21 @@ def divide(config: RunConfig, parts: int, method: str, folder: Path, mirror: Pat
     """Write the graph of a configuration as a folder of parts: a graph file part by part, others from memory."""
     source, dtype = find_source(config.dataset), DTYPES[config.training.dtype]
     path = Path(source.name)
-    if source.kind == "file" and kept_classes(path) is None and can_stream(path, method, config.graph):
+    if source.kind == "file" and can_stream(path, method, config.graph):
         return stream_npz(path, parts, method, folder, config.graph, dtype)
     loaded = load_graph(replace(config, training=replace(config.training, engine="auto")), mirror)
     partition = make_partition(loaded.graph.adjacency.matrix.to_scipy(), parts, method)
     return write_graph(loaded.graph, partition, folder, loaded.facts)
+
+
+def divide_tables(
+    options: TableOptions, parts: int, method: str, folder: Path, settings: Mapping[str, Any]
+) -> tuple[KeptTables, Shards]:
+    """Write the graph of a user's tables as a folder of parts, in the memory of one."""
+    if method not in METHODS:
+        raise InputError(f"The partition must be one of {', '.join(METHODS)}. Got {method!r} instead.")
+    config = GraphConfig.from_mapping(settings)
+    return stream_tables_to_parts(options, parts, method, folder, config)
 
 
 @dataclass(frozen=True)

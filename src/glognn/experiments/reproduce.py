@@ -17,6 +17,7 @@ from glognn.experiments.graphs import Graphs
 from glognn.experiments.jobs import run_jobs
 from glognn.experiments.plan import DOES_NOT_FIT, Cells, Job, by_cell, make_plan, parse_seeds
 from glognn.experiments.progress import Progress, Work
+from glognn.experiments.shared_runs import shared_runs
 from glognn.experiments.studies import (
     ABLATIONS,
     ALL,
@@ -118,6 +119,7 @@ def reproduce(
     quick: bool = False,
     render_only: bool = False,
     out: str | Path = "runs/reproduce",
+    storage: str | None = None,
     data_mirror: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -141,6 +143,7 @@ def reproduce(
         quick: Three splits of a few datasets, five models, 200 epochs.
         render_only: Run nothing; what the runs that are there came to.
         out: Folder of all runs and tables.
+        storage: The URL of a PostgreSQL by which machines share runs; each comes to have all of them in its ``out``.
         data_mirror: Folder of published files.
         progress: Is told how the work goes on.
     """
@@ -164,6 +167,10 @@ def reproduce(
     }
     undefined: dict[tuple[str, str], str] = {}
     count = worker_count(workers, device)
+    if study == "efficiency" and storage:
+        raise InputError(
+            "The times of 'efficiency' are compared, so all its runs are of one machine. Leave out --storage."
+        )
     if study == "efficiency":  # equal epochs, several seeds, one run at a time, so that times can be compared
         options["given"] = given | EFFICIENCY
         options["splits"] = options["splits"] if options["splits"].isdecimal() else "0"
@@ -175,7 +182,9 @@ def reproduce(
         rows = [f"{model}{suffix}" for model in rows for suffix in ABLATIONS]
     else:
         cells = by_cell(make_plan(root, columns, rows, **options))
-    problems = {} if render_only else _run_cells(cells, root, mirror, count, together, progress)
+    if render_only and storage:
+        shared_runs(storage, root).bring(job for jobs in cells.values() for job in jobs)
+    problems = {} if render_only else _run_cells(cells, root, mirror, count, together, storage, progress)
     done = Reproduction(
         study, root / (f"{study}-quick" if quick else study), columns, rows, str(settings), cells, problems | undefined
     )
@@ -208,14 +217,20 @@ def _fetch_all(datasets: Iterable[str], mirror: Path | None, progress: Progress)
 
 
 def _run_cells(
-    cells: Cells, root: Path, mirror: Path | None, workers: int, together: bool, progress: Progress
+    cells: Cells,
+    root: Path,
+    mirror: Path | None,
+    workers: int,
+    together: bool,
+    storage: str | None,
+    progress: Progress,
 ) -> dict[tuple[str, str], str]:
     """Do the runs of all cells; why cells are not complete."""
     missing = _fetch_all(dict.fromkeys(dataset for dataset, _ in cells), mirror, progress)
     problems = {key: missing[key[0]] for key in cells if key[0] in missing}
     jobs = list({job.folder: job for key, found in cells.items() if key not in problems for job in found}.values())
     progress.on_begin(Work("runs", len(jobs), sum(job.done for job in jobs), workers, root))
-    for outcome in run_jobs(jobs, workers=workers, mirror=mirror, together=together):
+    for outcome in run_jobs(jobs, workers=workers, mirror=mirror, together=together, storage=storage, root=root):
         progress.on_run_end(outcome)
         if outcome.error:
             key = (outcome.job.dataset, outcome.job.label)

@@ -12,6 +12,8 @@ marked as failed and its settings are tried again.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import statistics
 import warnings
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glognn.data.fetch import file_sha256
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, about
 from glognn.experiments.config import (
     PUBLISHED_PREFIX,
@@ -31,7 +34,7 @@ from glognn.experiments.config import (
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import FEATURES, WIDE, Space, find_space
-from glognn.experiments.study_locks import FolderLocks, StudyLocks, check_storage, study_locks
+from glognn.experiments.study_locks import FolderLocks, StudyLocks, making, study_locks
 from glognn.models.configs import find_model
 from glognn.records import NUMBER, Form, misfit, read_record
 from glognn.storage import write_json, write_text
@@ -206,18 +209,18 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
     from glognn.experiments.pruning import JUDGED_EVERY
 
     folder.mkdir(parents=True, exist_ok=True)
-    check_storage(storage)
     written = read_record(folder / STUDY, _FORM)["dataset"] if (folder / STUDY).is_file() else search.dataset
     pruner = optuna.pruners.MedianPruner(n_startup_trials=10, n_warmup_steps=4 * JUDGED_EVERY)
     try:
-        study = optuna.create_study(
-            storage=storage or JournalStorage(Journal(folder / JOURNAL)),
-            study_name=f"{written}-{search.model}-{search.space}",
-            direction="maximize",
-            load_if_exists=True,
-            sampler=_sampler(search),
-            pruner=pruner if search.prune else optuna.pruners.NopPruner(),
-        )
+        with making(storage):
+            study = optuna.create_study(
+                storage=storage or JournalStorage(Journal(folder / JOURNAL)),
+                study_name=_shared_name(search) if storage else f"{written}-{search.model}-{search.space}",
+                direction="maximize",
+                load_if_exists=True,
+                sampler=_sampler(search),
+                pruner=pruner if search.prune else optuna.pruners.NopPruner(),
+            )
         if not storage:
             _check_trials(study)
     except Exception as error:  # Optuna has many words for a journal that is none
@@ -226,6 +229,17 @@ def open_study(folder: Path, search: Search, storage: str | None = None) -> optu
         reason = " ".join(f"{type(error).__name__} {error}".split())
         raise InputError(f"'{folder / JOURNAL}' is damaged ({reason:.200}): choose another --out.") from None
     return study
+
+
+def _shared_name(search: Search) -> str:
+    """The name of a study in a database, where no folder keeps searches apart: by all that decides their outcome. A
+    graph file is known by its content, wherever it lies.
+    """
+    file = Path(search.dataset)
+    graph = file_sha256(file) if file.is_file() else search.dataset
+    content = _decisive(vars(search)) | {"dataset": graph, DECLARED: search.declared_space().fingerprint()}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+    return f"{file.name}-{search.model}-{search.space}-{digest}"
 
 
 def _check_trials(study: optuna.Study) -> None:
