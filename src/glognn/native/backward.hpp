@@ -104,7 +104,7 @@ void Group::hops_backward(Scratch& scratch, int64_t layer, const float* Q, doubl
             factor[p] = load(lane_beta2 + layer * row + p * LANES) * load(lane_hops + k * row + p * LANES);
             factor[p] *= load(lane_tau + p * LANES);
         }
-        engine.by_piece([&](int64_t piece, Range range) {
+        engine.by_piece([=, &problem](int64_t piece, Range range) {
             double* const sums = lambda + (piece * problem.hops + k) * SHORT;
             Vector part[P];
             for (int p = 0; p < P; ++p) part[p] = splat(0);
@@ -120,8 +120,8 @@ void Group::hops_backward(Scratch& scratch, int64_t layer, const float* Q, doubl
                 for (int p = 0; p < P; ++p) {
                     store(out + p * LANES, total[p]);
                     const Vector before = k ? load(sum + p * LANES) : splat(0);
-                    store(sum + p * LANES, before + factor[p] * total[p]);
-                    part[p] += total[p] * load(Q + i * row + p * LANES);
+                    store(sum + p * LANES, fused(factor[p], total[p], before));
+                    part[p] = fused(total[p], load(Q + i * row + p * LANES), part[p]);
                 }
                 if (i % BLOCK_ROWS == BLOCK_ROWS - 1) flush();
             });
@@ -199,7 +199,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
     const int hops = static_cast<int>(problem.hops), per = lanes.slots;
     float *D = scratch.gradient, *D0 = scratch.gradient_initial, *DQ = scratch.gradient_q;
     Array<Square>&to_mixed = scratch.to_mixed, &to_q = scratch.to_q;
-    const auto squares = [&](int64_t piece) { return piece * count; };
+    const auto squares = [this](int64_t piece) { return piece * count; };
     const auto add_pieces = [&](Array<Square>& of) {
         for (int64_t piece = 1; piece < engine.pieces; ++piece)
             for (int b = 0; b < count; ++b)
@@ -215,7 +215,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
         float* next = scratch.spare;  // gradient of H
         const bool last = layer == problem.layers - 1;
         // Sums over rows of a (c values) times b (c values) for each slot, in blocks.
-        const auto gather = [&](const Vector* total, int v, Square* into) {
+        const auto gather = [=](const Vector* total, int v, Square* into) {
             for (int s = 0; s < per && v * per + s < count; ++s)
                 for (int r = 0; r < C; ++r)
                     for (int j = 0; j < C; ++j)
@@ -226,7 +226,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
         std::fill(scratch.scale_free.begin(), scratch.scale_free.end(), 0.0);
         std::fill(scratch.tau_parts.begin(), scratch.tau_parts.end(), 0.0);
         std::fill(scratch.scale_parts.begin(), scratch.scale_parts.end(), 0.0);
-        engine.by_piece([&](int64_t piece, Range range) {
+        engine.by_piece([=, &scratch, &lanes, &problem, &to_mixed](int64_t piece, Range range) {
             for (int v = 0; v < training_vectors; ++v) {
                 const Small& group = small[layer * vectors + v];
                 const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
@@ -236,9 +236,9 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
                     for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, range.end); ++i) {
                         const int64_t at = i * row + v * LANES, here = i * short_row + v * LANES;
                         const Vector d = load(D + here);
-                        const Vector e = load(H + at) - g * load(H0 + at);
+                        const Vector e = fused(-g, load(H0 + at), load(H + at));
                         const Vector before = last ? splat(0) : load(D0 + here);
-                        for (int r = 0; r < C; ++r) total[r] += e * permute(d, lanes.rotated[r]);
+                        for (int r = 0; r < C; ++r) total[r] = fused(e, permute(d, lanes.rotated[r]), total[r]);
                         Vector back = mixed<N, BACKWARD>(lanes, d, group.from_mixed);
                         if (problem.tau) {
                             moved = fused(back - d, e, moved);  // D (H' - H) without the hops
@@ -247,7 +247,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
                             continue;
                         }
                         store(next + here, back);
-                        store(D0 + here, before + g * (d - back));
+                        store(D0 + here, fused(g, d - back, before));
                     }
                     gather(total, v, to_mixed.data() + squares(piece));
                     if (problem.tau)
@@ -280,14 +280,14 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
                 scratch.scale_free[b] = beta2 * tau * reached;
                 tau_gradients[b] += scaled * reached;
             }
-            engine.by_piece([&](int64_t piece, Range range) {
+            engine.by_piece([=, &lanes, &to_q](int64_t piece, Range range) {
                 for (int v = 0; v < training_vectors; ++v)
                     for (int64_t begin = range.begin; begin < range.end; begin += BLOCK_ROWS) {
                         Vector total[MOST];
                         for (int r = 0; r < C; ++r) total[r] = splat(0);
                         for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, range.end); ++i) {
                             const Vector x = load(H + i * row + v * LANES), q = load(DQ + i * short_row + v * LANES);
-                            for (int r = 0; r < C; ++r) total[r] += x * permute(q, lanes.rotated[r]);
+                            for (int r = 0; r < C; ++r) total[r] = fused(x, permute(q, lanes.rotated[r]), total[r]);
                         }
                         gather(total, v, to_q.data() + squares(piece));
                     }
@@ -296,7 +296,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
         }
         solve_backward<N>(scratch, static_cast<int>(layer));
         const int64_t scales = training_vectors * per * C;
-        engine.by_piece([&](int64_t piece, Range range) {
+        engine.by_piece([=, &scratch, &lanes, &problem](int64_t piece, Range range) {
             double* const parts = scratch.scale_parts.data() + piece * scales;
             for (int v = 0; v < training_vectors; ++v) {
                 const Small& group = small[layer * vectors + v];
@@ -308,8 +308,8 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
                         const Vector x = load(H + i * row + v * LANES);
                         Vector back = mixed<N, BACKWARD>(lanes, x, group.from_gram);
                         if (hops) back += mixed<N, BACKWARD>(lanes, load(DQ + here), group.from_q);
-                        total += back * x;
-                        const Vector both = load(next + here) + s * back;
+                        total = fused(back, x, total);
+                        const Vector both = fused(s, back, load(next + here));
                         store(next + here, layer ? both : load(D0 + here) + both);
                     }
                     if (problem.coefficient == EXACT)

@@ -133,7 +133,7 @@ void Engine::normalize(int b, int64_t block, bool training, Range range, float* 
                 const Vector counted = chosen(inside(t), apart);
                 part[r] = fused(counted, counted, part[r]);
             }
-        store(inverse, splat(1) / Part<Vector>::root(sums(part) * over + NORM_EPSILON));
+        store(inverse, splat(1) / Part<Vector>::root(fused(sums(part), splat(over), splat(NORM_EPSILON))));
         if (training)
             for (int r = 0; r < rows; ++r) local[b].deviations[block][begin + r] = inverse[r];
         for (int64_t t = 0; t < width; ++t) {
@@ -253,7 +253,7 @@ void Engine::normalize_backward(int b, int64_t block, Scratch& scratch) {
                     const Vector y = passed(at), x = load(normal + at);
                     to_weight = fused(y, x, to_weight);
                     to_bias += y;
-                    const Vector rest = fused(y, w, -splat(mean[r])) - x * splat(along[r]);
+                    const Vector rest = fused(-x, splat(along[r]), fused(y, w, -splat(mean[r])));
                     const Vector du = chosen(inside(t), rest * splat(inverse[begin + r]));
                     store(out + at, du);
                     column += du;

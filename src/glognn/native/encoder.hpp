@@ -30,7 +30,8 @@ void Engine::encode(int b, int64_t head, int64_t panel) {
     for (int64_t k = 0; k < problem.inputs; ++k) {
         if (layout.head_of[k] != head) continue;
         const float times = inputs[k].branch ? 1.0f : factor(b, k);
-        for (int p = 0; p < P; ++p) bias[p] += times * load(w + layout.input_bias[k] + (panel + p) * LANES);
+        const float* own = w + layout.input_bias[k] + panel * LANES;
+        for (int p = 0; p < P; ++p) bias[p] = fused(splat(times), load(own + p * LANES), bias[p]);
     }
     bool begun = false;
     for (int64_t k = 0; k < problem.inputs; ++k) {
@@ -38,16 +39,16 @@ void Engine::encode(int b, int64_t head, int64_t panel) {
         const int64_t rows = inputs[k].columns;
         const Vector times = splat(inputs[k].branch ? 1.0f : factor(b, k));
         const float* source = w + layout.input[k] + panel * rows * LANES;
-        const auto add = [&](int64_t i, const Vector* total) {
+        const auto add = [=](int64_t i, const Vector* total) {
             float* out = target + i * LANES;
-            for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + times * total[p]);
+            for (int p = 0; p < P; ++p) store(out + p * step, fused(times, total[p], load(out + p * step)));
         };
-        const auto begin = [&](int64_t i, const Vector* total) {
-            for (int p = 0; p < P; ++p) store(target + i * LANES + p * step, bias[p] + times * total[p]);
+        const auto begin = [=](int64_t i, const Vector* total) {
+            for (int p = 0; p < P; ++p) store(target + i * LANES + p * step, fused(times, total[p], bias[p]));
         };
         if (inputs[k].dense) {
             const Rows dense{inputs[k].dense, rows, LANES};
-            ranges(n, [&](Range range) {
+            ranges(n, [=](Range range) {
                 if (begun)
                     dense_product<P>(dense, range, rows, source, rows * LANES, add);
                 else
@@ -57,7 +58,7 @@ void Engine::encode(int b, int64_t head, int64_t panel) {
             continue;
         }
         for (const Matrix& part : read[k].parts) {
-            ranges(part, [&](Range range) {
+            ranges(part, [=](Range range) {
                 if (begun)
                     multiply<P>(part, range, source, LANES, rows * LANES, add);
                 else
@@ -83,7 +84,7 @@ INLINE void Engine::head(int b, float* embedding, int64_t row, int training, int
     const float* bias = weights(b) + layout.head_bias;
     constexpr bool PAIRS = MOST <= 8;
     if (training == evaluation)
-        return ranges(n, [&](Range range) {
+        return ranges(n, [=](Range range) {
             const int64_t together = PAIRS ? 2 : 1;
             Vector total[LANES];
             for (int k = 0; k < LANES; ++k) total[k] = splat(0);
@@ -96,8 +97,8 @@ INLINE void Engine::head(int b, float* embedding, int64_t row, int training, int
                     const Vector x = one(i, t), y = one(other, t);
                     for (int j = 0; j < C; ++j) {
                         const Vector column = load(w + j * stride + t * LANES);
-                        total[j] += x * column;
-                        if (PAIRS) total[(8 + j) % LANES] += y * column;
+                        total[j] = fused(x, column, total[j]);
+                        if (PAIRS) total[(8 + j) % LANES] = fused(y, column, total[(8 + j) % LANES]);
                     }
                 }
                 const Vector result = sums(total);
@@ -106,7 +107,7 @@ INLINE void Engine::head(int b, float* embedding, int64_t row, int training, int
                     for (int j = 0; j < C; ++j) embedding[other * row + training + j] = result[(8 + j) % LANES] + bias[j];
             }
         });
-    ranges(n, [&](Range range) {
+    ranges(n, [=](Range range) {
         Vector total[LANES], dropped[LANES];
         for (int k = 0; k < LANES; ++k) total[k] = dropped[k] = splat(0);
         for (int64_t i = range.begin; i < range.end; ++i) {
@@ -116,8 +117,8 @@ INLINE void Engine::head(int b, float* embedding, int64_t row, int training, int
                 const Vector x = two(i, t, y);
                 for (int j = 0; j < C; ++j) {
                     const Vector column = load(w + j * stride + t * LANES);
-                    total[j] += x * column;
-                    dropped[j] += y * column;
+                    total[j] = fused(x, column, total[j]);
+                    dropped[j] = fused(y, column, dropped[j]);
                 }
             }
             Vector first_result, second_result;
@@ -145,8 +146,8 @@ void Engine::hidden_head(int b, float* embedding, int64_t row, int training, int
     const float* before = values(b, 0);
     const uint16_t* bits = masks[b].data();
     const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout)));
-    const auto one = [&](int64_t i, int64_t t) { return rectified(load(before + (t * n + i) * LANES)); };
-    const auto two = [&](int64_t i, int64_t t, Vector& y) {
+    const auto one = [=](int64_t i, int64_t t) { return rectified(load(before + (t * n + i) * LANES)); };
+    const auto two = [=](int64_t i, int64_t t, Vector& y) {
         const Vector x = one(i, t);
         y = chosen(bits[i * width + t], x * scale);
         return x;
@@ -176,7 +177,8 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
     float* values = this->values(b, 0);
     std::memset(scratch.head, 0, C * stride * sizeof(float));
     std::memset(scratch.columns, 0, stride * sizeof(float));
-    ranges(width, [&](Range panels) {
+    float *const heads = scratch.head, *const columns = scratch.columns;
+    ranges(width, [=](Range panels) {
         for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
             const int64_t end = std::min<int64_t>(begin + BLOCK_ROWS, n);
             for (int64_t t = panels.begin; t < panels.end; ++t) {
@@ -194,18 +196,18 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
                     Vector total = splat(0);
                     for (int j = 0; j < C; ++j) {
                         const Vector each = splat(g[j]);
-                        total += each * to_hidden[j];
-                        to_head[j] += each * after;
+                        total = fused(each, to_hidden[j], total);
+                        to_head[j] = fused(each, after, to_head[j]);
                     }
                     total = gated(before, bits, total);
                     store(place, total);
                     column += total;
                 }
                 for (int j = 0; j < C; ++j) {
-                    float* out = scratch.head + j * stride + t * LANES;
-                    store(out, load(out) + to_head[j] * scale);
+                    float* out = heads + j * stride + t * LANES;
+                    store(out, fused(to_head[j], scale, load(out)));
                 }
-                store(scratch.columns + t * LANES, load(scratch.columns + t * LANES) + column);
+                store(columns + t * LANES, load(columns + t * LANES) + column);
             }
         }
     });
@@ -257,17 +259,17 @@ void Engine::update_inputs(int b, int64_t head, int64_t panel, const Adam& given
             for (int64_t at = 0; at < P * step; at += LANES) dot = fused(load(sums + at), load(w + at), dot);
             dots[k] += lane_sum(dot);
         }
-        const auto finish = [&](int64_t at, Vector all) { adam.update<true>(w + at, m + at, v + at, all * times); };
+        const auto finish = [=](int64_t at, Vector all) { adam.update(w + at, m + at, v + at, all * times); };
         if (inputs[k].dense || dotted) {
             if (!dotted) weigh_inputs<P>(inputs[k], read_transposed[k], gradient, sums);
-            ranges(P * rows, [&](Range range) {
+            ranges(P * rows, [=](Range range) {
                 for (int64_t at = range.begin * LANES; at < range.end * LANES; at += LANES) finish(at, load(sums + at));
             });
             continue;
         }
         const std::vector<Matrix>& parts = read_transposed[k].parts;
         const size_t last = parts.size() - 1;
-        ranges(inputs[k].transposed, [&](Range range) {
+        ranges(inputs[k].transposed, [=, &parts](Range range) {
             sum_parts<P>(parts, last, range, gradient, sums, step);
             multiply<P>(parts[last], range, gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
                 for (int p = 0; p < P; ++p) {

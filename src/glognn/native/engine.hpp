@@ -129,18 +129,19 @@ struct Engine {
     float gate(int b, int64_t input) { return inputs[input].gated ? std::max(weights(b)[layout.gate[input]], 0.0f) : 1.0f; }
     float factor(int b, int64_t input) { return static_cast<float>(settings[b].shares[input]) * gate(b, input); }
 
-    // Calls body(range) for parts of `count` things whose results do not depend on each other.
-    template <class Body> void ranges(int64_t count, Body&& body) {
-        if (!shared) return body(Range{0, count});
+    // Calls body(range) for parts of `count` things whose results do not depend on each other. Like those below it calls a
+    // copy: what a body holds by value may then stay in registers.
+    template <class Body> INLINE void ranges(int64_t count, const Body& body) {
+        if (!shared) return copied(body)(Range{0, count});
         const int64_t tasks = std::min<int64_t>(count, 4 * static_cast<int64_t>(pool.threads.size() + 1));
         const std::function<void(int, int)> task = [&](int, int k) {
-            body(Range{count * k / tasks, count * (k + 1) / tasks});
+            copied(body)(Range{count * k / tasks, count * (k + 1) / tasks});
         };
         pool.run(static_cast<int>(tasks), task);
     }
     // The same for rows of a matrix, about as many entries in each part.
-    template <class Body> void ranges(const Matrix& m, Body&& body) {
-        if (!shared) return body(Range{0, m.rows});
+    template <class Body> INLINE void ranges(const Matrix& m, const Body& body) {
+        if (!shared) return copied(body)(Range{0, m.rows});
         const int64_t tasks = 4 * static_cast<int64_t>(pool.threads.size() + 1);
         const int64_t all = m.starts[m.rows] + 4 * m.rows;
         const auto row = [&](int64_t wanted) {
@@ -156,20 +157,21 @@ struct Engine {
         };
         const std::function<void(int, int)> task = [&](int, int k) {
             const Range range{row(all * k / tasks), k + 1 == tasks ? m.rows : row(all * (k + 1) / tasks)};
-            if (range.begin < range.end) body(range);
+            if (range.begin < range.end) copied(body)(range);
         };
         pool.run(static_cast<int>(tasks), task);
     }
     // Calls body(piece, range of rows): what is summed over the rows of a piece has its own place.
-    template <class Body> void by_piece(Body&& body) {
-        const auto one = [&](int64_t k) { body(k, Range{k * piece_rows, std::min(n, (k + 1) * piece_rows)}); };
+    template <class Body> INLINE void by_piece(const Body& body) {
+        const auto range = [this](int64_t k) { return Range{k * piece_rows, std::min(n, (k + 1) * piece_rows)}; };
         if (!shared) {
-            for (int64_t k = 0; k < pieces; ++k) one(k);
+            for (int64_t k = 0; k < pieces; ++k) copied(body)(k, range(k));
             return;
         }
-        const std::function<void(int, int)> task = [&](int, int k) { one(k); };
+        const std::function<void(int, int)> task = [&](int, int k) { copied(body)(k, range(k)); };
         pool.run(static_cast<int>(pieces), task);
     }
+    template <class Body> static INLINE Body copied(const Body& body) { return body; }
 
     template <int P> void encode(int b, int64_t head, int64_t panel);
     void encode(int b);

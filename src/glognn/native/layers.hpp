@@ -88,10 +88,10 @@ void Group::hops_forward(Scratch& scratch, int64_t layer, const float* Q, float*
     for (int k = hops - 2; k >= 0; --k) {
         float* out = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
         for (int p = 0; p < P; ++p) here[p] = load(lane_hops + k * row + p * LANES);
-        engine.ranges(problem.adjacency, [&](Range range) {
+        engine.ranges(problem.adjacency, [=, &problem](Range range) {
             multiply<P>(problem.adjacency, range, source, row, LANES, [&](int64_t i, const Vector* total) {
                 for (int p = 0; p < P; ++p)
-                    store(out + i * row + p * LANES, total[p] * factor[p] + here[p] * load(Q + i * row + p * LANES));
+                    store(out + i * row + p * LANES, fused(total[p], factor[p], here[p] * load(Q + i * row + p * LANES)));
             });
         });
         for (int p = 0; p < P; ++p) factor[p] = splat(1);
@@ -99,10 +99,10 @@ void Group::hops_forward(Scratch& scratch, int64_t layer, const float* Q, float*
     }
     for (int p = 0; p < P; ++p)
         factor[p] *= load(lane_beta2 + layer * row + p * LANES) * load(lane_tau + p * LANES);
-    engine.ranges(problem.adjacency, [&](Range range) {
+    engine.ranges(problem.adjacency, [=, &problem](Range range) {
         multiply<P>(problem.adjacency, range, source, row, LANES, [&](int64_t i, const Vector* total) {
             float* out = target + i * row;
-            for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + factor[p] * total[p]);
+            for (int p = 0; p < P; ++p) store(out + p * LANES, fused(factor[p], total[p], load(out + p * LANES)));
         });
     });
 }
@@ -158,14 +158,14 @@ void Group::layers_forward(Scratch& scratch) {
                         a[j * C + (j + r) % C] = a[(j + r) % C * C + j] = total;
                     }
         solve(static_cast<int>(layer));
-        engine.ranges(n, [&](Range range) {
+        engine.ranges(n, [=, &lanes, &problem](Range range) {
             for (int v = 0; v < vectors; ++v) {
                 const Small& group = small[layer * vectors + v];
                 const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
                 for (int64_t i = range.begin; i < range.end; ++i) {
                     const int64_t at = i * row + v * LANES;
                     const Vector x = load(H + at), x0 = load(H0 + at);
-                    const Vector all = mixed<N, FORWARD>(lanes, x - g * x0, group.to_mixed) + g * x0;
+                    const Vector all = fused(g, x0, mixed<N, FORWARD>(lanes, fused(-g, x0, x), group.to_mixed));
                     store(next + at, problem.tau ? fused(tau, all - x, x) : all);
                     if (hops) store(Q + at, mixed<N, FORWARD>(lanes, x, group.to_q));
                 }

@@ -124,7 +124,9 @@ class CoreSizes:
             scratch += 4 * wide + _buffer(maps * self.stride) + _buffer(4 * self.stride * self.pieces)
         scales = slots * self.classes * max(training)
         sums = most * (self.hops + 2) + scales
-        of_piece = 2 * most + max(vectors) * (self.classes // 2 + 1) * LANES + self.hops * LANES * max(training) + scales
+        of_piece = (
+            2 * most + max(vectors) * (self.classes // 2 + 1) * LANES + self.hops * LANES * max(training) + scales
+        )
         sums += self.pieces * of_piece
         sums += (self.heads + self.blocks) * (1 + self.stride // LANES) if self.jumping or self.blocks else 0
         scratch += 2 * self.pieces * most * _SQUARE + sums * _DOUBLE
@@ -134,8 +136,9 @@ class CoreSizes:
     def pieces(self) -> int:
         """Parts of the rows that are summed by themselves."""
         wanted = min(max(self.nodes // _PIECE_ROWS, 1), _MOST_PIECES)
-        rows = -(-(-(-self.nodes // wanted)) // _BLOCK_ROWS) * _BLOCK_ROWS
-        return -(-self.nodes // rows)
+        rows = -(-self.nodes // wanted)
+        blocks = -(-rows // _BLOCK_ROWS)
+        return -(-self.nodes // (blocks * _BLOCK_ROWS))
 
     def _partial(self) -> int:
         """Rows of weights whose gradient is summed piece by piece, at most."""

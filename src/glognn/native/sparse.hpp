@@ -73,14 +73,14 @@ INLINE void multiply(const Matrix& m, Range range, const float* source, int64_t 
             const float* b = source + indices[e + 1] * stride;
             const Vector x = splat(values[e]), y = splat(values[e + 1]);
             for (int p = 0; p < P; ++p) {
-                even[p] += x * load(a + p * step);
-                odd[p] += y * load(b + p * step);
+                even[p] = fused(x, load(a + p * step), even[p]);
+                odd[p] = fused(y, load(b + p * step), odd[p]);
             }
         }
         if (e < end) {
             const float* a = source + indices[e] * stride;
             const Vector x = splat(values[e]);
-            for (int p = 0; p < P; ++p) even[p] += x * load(a + p * step);
+            for (int p = 0; p < P; ++p) even[p] = fused(x, load(a + p * step), even[p]);
             ++e;
         }
         for (int p = 0; p < P; ++p) even[p] += odd[p];
