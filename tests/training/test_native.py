@@ -186,10 +186,12 @@ def test_scale_free_betas_and_tau_serve_every_coefficient(coefficient: str) -> N
     assert_equals_autograd(graph, model, TRAINING)
 
 
-def assert_equals_autograd(graph: Graph, first: GloGNN, config: TrainingConfig, steps: int = STEPS) -> None:
-    exact = Reference(graph, first, config, 1, torch.float64)
-    rounded = Reference(graph, first, config, 1, torch.float32)
-    native = NativeEngine(Members(graph, [first], [config], [1]))
+def assert_equals_autograd(
+    graph: Graph, first: GloGNN, config: TrainingConfig, steps: int = STEPS, split: int = 1
+) -> None:
+    exact = Reference(graph, first, config, split, torch.float64)
+    rounded = Reference(graph, first, config, split, torch.float32)
+    native = NativeEngine(Members(graph, [first], [config], [split]))
     assert difference(native.logits()[0], exact.logits()) < 1e-5
     for number in range(steps):
         kept = native.mask(0) if first.config.dropout else None
@@ -328,19 +330,28 @@ def test_a_member_does_not_depend_on_the_others(classes: int, kind: str) -> None
         assert_same(alone, 0, threaded, index)
 
 
+LARGE = [
+    {"coefficient": "exact", "num_hops": 3},
+    {"coefficient": "released", "num_encoder_layers": 3, "dropout": 0.3},
+    {"num_blocks": 2, "gated": "features degrees", "dropout": 0.3},
+]
+
+
 @needs_library
-@pytest.mark.parametrize("count", [1, 2])
-def test_threads_share_the_inputs_of_a_member_of_a_large_graph(count: int) -> None:
-    """Hidden values of more than a mebibyte: threads take some columns each, and the bits stay."""
-    graph = Graph.from_data(make_data(num_nodes=1100, num_classes=4, num_edges=3000))
-    models = [make_glognn2(graph, seed, hidden_channels=250, dropout=0.3) for seed in range(count)]
-    given = Members(graph, models, [TRAINING] * count, [0] * count)
+@pytest.mark.parametrize("settings", LARGE)
+def test_threads_share_the_rows_of_a_large_graph(settings: dict[str, Any]) -> None:
+    """Hidden values of more than a mebibyte, and rows that are summed in several pieces: the bits stay."""
+    graph = Graph.from_data(make_data(num_nodes=4700, num_classes=4, num_edges=9000), GraphConfig(directed=True))
+    make = make_glognn2 if "num_blocks" in settings else make_model
+    models = [make(graph, seed, hidden_channels=60, **settings) for seed in range(2)]
+    assert_equals_autograd(graph, models[0], TRAINING, steps=2, split=0)
+    given = Members(graph, models, [TRAINING] * 2, [0] * 2)
     alone = NativeEngine(given, threads=1)
     losses = advanced(alone, 3)
     for threads in (2, 3):
         shared = NativeEngine(given, threads=threads)
         assert torch.equal(advanced(shared, 3), losses)
-        for index in range(count):
+        for index in range(2):
             assert_same(shared, index, alone, index)
 
 

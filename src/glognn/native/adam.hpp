@@ -22,16 +22,14 @@ struct Adam {
         eps = splat(1e-8f);
     }
 
-    // Updates 16 parameters. Of the two products of the last sum the first is rounded by itself; for input weights at the
-    // widest level of instructions the second is.
-    template <bool INPUTS = false>
+    // Updates 16 parameters. Products are fused by hand: where the compiler chooses, copies of this code may round apart.
     INLINE void update(float* weight, float* first, float* second, Vector gradient) const {
         Vector w = load(weight);
-        const Vector g = gradient + l2 * w;
-        const Vector m = load(first) * static_cast<float>(BETA1) + g * static_cast<float>(1 - BETA1);
-        const Vector v = load(second) * static_cast<float>(BETA2) + g * g * static_cast<float>(1 - BETA2);
+        const Vector g = fused(l2, w, gradient);
+        const Vector m = fused(load(first), splat(static_cast<float>(BETA1)), g * static_cast<float>(1 - BETA1));
+        const Vector v = fused(load(second), splat(static_cast<float>(BETA2)), g * g * static_cast<float>(1 - BETA2));
         const Vector direction = normalized(m, v, root_scale, eps);
-        w = INPUTS && ONE_REGISTER ? fused(w, shrink, step * direction) : fused(step, direction, w * shrink);
+        w = fused(step, direction, w * shrink);
         store(first, m);
         store(second, v);
         store(weight, w);

@@ -41,47 +41,51 @@ namespace {
 template <int N>
 void Group::loss(Scratch& scratch, double* losses) {
     const int C = N ? N : engine.c;
-    const int64_t n = engine.n, row = vectors * LANES, out_row = training_vectors * LANES;
+    const int64_t row = vectors * LANES, out_row = training_vectors * LANES;
     const Lanes& lanes = engine.lanes;
     const float* scores = embeddings.back().data;
     const int per = lanes.slots;
-    for (int v = 0; v < training_vectors; ++v) {
-        const Vector share = load(lane_share + v * LANES);
-        double logs[LANES] = {}, gaps[LANES] = {}, products[LANES];
-        for (double& x : products) x = 1;
-        int waiting = 0;
-        for (int64_t i = 0; i < n; ++i) {
-            const uint32_t train = train_bits[i * training_vectors + v], label = label_bits[i * training_vectors + v];
-            float* target = scratch.gradient + i * out_row + v * LANES;
-            if (!train) {
-                store(target, splat(0));
-                continue;
-            }
-            const Vector x = load(scores + i * row + v * LANES);
-            Vector most = x, total = splat(0);
-            for (int r = 1; r < C; ++r) most = larger(most, permute(x, lanes.rotated[r]));
-            const Vector gap = most - x, e = exponential(-gap);
-            for (int j = 0; j < C; ++j) total += permute(e, lanes.column[j]);
-            const Vector ones = chosen(label, splat(1));
-            store(target, chosen(train, (e / total - ones) * share));
-            const Vector at_label = gap * ones;
-            for (int s = 0; s < per; ++s)
-                if (train >> (s * C) & 1) {
-                    products[s] *= static_cast<double>(total[s * C]);
-                    float found = 0;
-                    for (int j = 0; j < C; ++j) found += at_label[s * C + j];
-                    gaps[s] += static_cast<double>(found);
+    engine.by_piece([&](int64_t piece, Range range) {
+        for (int v = 0; v < training_vectors; ++v) {
+            const Vector share = load(lane_share + v * LANES);
+            double logs[LANES] = {}, gaps[LANES] = {}, products[LANES];
+            for (double& x : products) x = 1;
+            int waiting = 0;
+            for (int64_t i = range.begin; i < range.end; ++i) {
+                const uint32_t train = train_bits[i * training_vectors + v], label = label_bits[i * training_vectors + v];
+                float* target = scratch.gradient + i * out_row + v * LANES;
+                if (!train) {
+                    store(target, splat(0));
+                    continue;
                 }
-            if (++waiting == 128) {  // 16^128 is within float64
-                for (int s = 0; s < per; ++s) logs[s] += std::log(products[s]), products[s] = 1;
-                waiting = 0;
+                const Vector x = load(scores + i * row + v * LANES);
+                Vector most = x, total = splat(0);
+                for (int r = 1; r < C; ++r) most = larger(most, permute(x, lanes.rotated[r]));
+                const Vector gap = most - x, e = exponential(-gap);
+                for (int j = 0; j < C; ++j) total += permute(e, lanes.column[j]);
+                const Vector ones = chosen(label, splat(1));
+                store(target, chosen(train, (e / total - ones) * share));
+                const Vector at_label = gap * ones;
+                for (int s = 0; s < per; ++s)
+                    if (train >> (s * C) & 1) {
+                        products[s] *= static_cast<double>(total[s * C]);
+                        float found = 0;
+                        for (int j = 0; j < C; ++j) found += at_label[s * C + j];
+                        gaps[s] += static_cast<double>(found);
+                    }
+                if (++waiting == 128) {  // 16^128 is within float64
+                    for (int s = 0; s < per; ++s) logs[s] += std::log(products[s]), products[s] = 1;
+                    waiting = 0;
+                }
             }
+            for (int s = 0; s < per && v * per + s < count; ++s)
+                scratch.loss[piece * count + v * per + s] = logs[s] + std::log(products[s]) + gaps[s];
         }
-        for (int s = 0; s < per && v * per + s < count; ++s) {
-            const int b = v * per + s;
-            const double all = logs[s] + std::log(products[s]) + gaps[s];
-            losses[first + b] = all / static_cast<double>(engine.settings[first + b].train_count);
-        }
+    });
+    for (int b = 0; b < count; ++b) {
+        double all = 0;
+        for (int64_t piece = 0; piece < engine.pieces; ++piece) all += scratch.loss[piece * count + b];
+        losses[first + b] = all / static_cast<double>(engine.settings[first + b].train_count);
     }
 }
 
@@ -95,30 +99,34 @@ void Group::hops_backward(Scratch& scratch, int64_t layer, const float* Q, doubl
     float* DQ = scratch.gradient_q;
     for (int64_t k = 0; k < problem.hops; ++k) {
         float* target = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
-        Vector factor[P], part[P];
+        Vector factor[P];
         for (int p = 0; p < P; ++p) {
             factor[p] = load(lane_beta2 + layer * row + p * LANES) * load(lane_hops + k * row + p * LANES);
             factor[p] *= load(lane_tau + p * LANES);
-            part[p] = splat(0);
         }
-        const auto flush = [&] {
-            for (int p = 0; p < P; ++p) {
-                for (int lane = 0; lane < LANES; ++lane)
-                    lambda[(k * P + p) * LANES + lane] += static_cast<double>(part[p][lane]);
-                part[p] = splat(0);
-            }
-        };
-        multiply<P>(problem.adjacency_transposed, source, SHORT, LANES, [&](int64_t i, const Vector* total) {
-            float *out = target + i * SHORT, *sum = DQ + i * SHORT;
-            for (int p = 0; p < P; ++p) {
-                store(out + p * LANES, total[p]);
-                const Vector before = k ? load(sum + p * LANES) : splat(0);
-                store(sum + p * LANES, before + factor[p] * total[p]);
-                part[p] += total[p] * load(Q + i * row + p * LANES);
-            }
-            if (i % BLOCK_ROWS == BLOCK_ROWS - 1) flush();
+        engine.by_piece([=, &problem](int64_t piece, Range range) {
+            double* const sums = lambda + (piece * problem.hops + k) * SHORT;
+            Vector part[P];
+            for (int p = 0; p < P; ++p) part[p] = splat(0);
+            const auto flush = [&] {
+                for (int p = 0; p < P; ++p) {
+                    for (int lane = 0; lane < LANES; ++lane)
+                        sums[p * LANES + lane] += static_cast<double>(part[p][lane]);
+                    part[p] = splat(0);
+                }
+            };
+            multiply<P>(problem.adjacency_transposed, range, source, SHORT, LANES, [&](int64_t i, const Vector* total) {
+                float *out = target + i * SHORT, *sum = DQ + i * SHORT;
+                for (int p = 0; p < P; ++p) {
+                    store(out + p * LANES, total[p]);
+                    const Vector before = k ? load(sum + p * LANES) : splat(0);
+                    store(sum + p * LANES, fused(factor[p], total[p], before));
+                    part[p] = fused(total[p], load(Q + i * row + p * LANES), part[p]);
+                }
+                if (i % BLOCK_ROWS == BLOCK_ROWS - 1) flush();
+            });
+            flush();
         });
-        flush();
         source = target;
     }
 }
@@ -185,13 +193,18 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
     constexpr int MOST = N ? N : MAX_CLASSES;
     const int C = N ? N : engine.c;
     loss<N>(scratch, losses);
-    const int64_t n = engine.n, row = vectors * LANES, short_row = training_vectors * LANES;
+    const int64_t row = vectors * LANES, short_row = training_vectors * LANES;
     const Lanes& lanes = engine.lanes;
     const Problem& problem = engine.problem;
     const int hops = static_cast<int>(problem.hops), per = lanes.slots;
     float *D = scratch.gradient, *D0 = scratch.gradient_initial, *DQ = scratch.gradient_q;
-    std::memset(D0, 0, n * short_row * sizeof(float));
     Array<Square>&to_mixed = scratch.to_mixed, &to_q = scratch.to_q;
+    const auto squares = [this](int64_t piece) { return piece * count; };
+    const auto add_pieces = [&](Array<Square>& of) {
+        for (int64_t piece = 1; piece < engine.pieces; ++piece)
+            for (int b = 0; b < count; ++b)
+                for (int k = 0; k < C * C; ++k) of[b].a[k] += of[squares(piece) + b].a[k];
+    };
     double *hop_gradients = scratch.hop_gradients.data(), *scale_gradients = scratch.scale_gradients.data();
     std::fill(scratch.hop_gradients.begin(), scratch.hop_gradients.end(), 0.0);
     std::fill(scratch.scale_gradients.begin(), scratch.scale_gradients.end(), 0.0);
@@ -200,8 +213,9 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
     for (int64_t layer = problem.layers - 1; layer >= 0; --layer) {
         const float *H = embeddings[layer].data, *H0 = embeddings[0].data, *Q = reached_from[layer].data;
         float* next = scratch.spare;  // gradient of H
+        const bool last = layer == problem.layers - 1;
         // Sums over rows of a (c values) times b (c values) for each slot, in blocks.
-        const auto gather = [&](const Vector* total, int v, Array<Square>& into) {
+        const auto gather = [=](const Vector* total, int v, Square* into) {
             for (int s = 0; s < per && v * per + s < count; ++s)
                 for (int r = 0; r < C; ++r)
                     for (int j = 0; j < C; ++j)
@@ -210,39 +224,48 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
         for (auto& square : to_mixed) square = Square{};
         for (auto& square : to_q) square = Square{};
         std::fill(scratch.scale_free.begin(), scratch.scale_free.end(), 0.0);
-        for (int v = 0; v < training_vectors; ++v) {
-            const Small& group = small[layer * vectors + v];
-            const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
-            for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-                Vector total[MOST], moved = splat(0);
-                for (int r = 0; r < C; ++r) total[r] = splat(0);
-                for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
-                    const int64_t at = i * row + v * LANES, here = i * short_row + v * LANES;
-                    const Vector d = load(D + here);
-                    const Vector e = load(H + at) - g * load(H0 + at);
-                    for (int r = 0; r < C; ++r) total[r] += e * permute(d, lanes.rotated[r]);
-                    Vector back = mixed<N, BACKWARD>(lanes, d, group.from_mixed);
-                    if (problem.tau) {
-                        moved = fused(back - d, e, moved);  // D (H' - H) without the hops
-                        store(D0 + here, fused(g * tau, d - back, load(D0 + here)));
-                        store(next + here, fused(tau, back - d, d));
-                        continue;
+        std::fill(scratch.tau_parts.begin(), scratch.tau_parts.end(), 0.0);
+        std::fill(scratch.scale_parts.begin(), scratch.scale_parts.end(), 0.0);
+        engine.by_piece([=, &scratch, &lanes, &problem, &to_mixed](int64_t piece, Range range) {
+            for (int v = 0; v < training_vectors; ++v) {
+                const Small& group = small[layer * vectors + v];
+                const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
+                for (int64_t begin = range.begin; begin < range.end; begin += BLOCK_ROWS) {
+                    Vector total[MOST], moved = splat(0);
+                    for (int r = 0; r < C; ++r) total[r] = splat(0);
+                    for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, range.end); ++i) {
+                        const int64_t at = i * row + v * LANES, here = i * short_row + v * LANES;
+                        const Vector d = load(D + here);
+                        const Vector e = fused(-g, load(H0 + at), load(H + at));
+                        const Vector before = last ? splat(0) : load(D0 + here);
+                        for (int r = 0; r < C; ++r) total[r] = fused(e, permute(d, lanes.rotated[r]), total[r]);
+                        Vector back = mixed<N, BACKWARD>(lanes, d, group.from_mixed);
+                        if (problem.tau) {
+                            moved = fused(back - d, e, moved);  // D (H' - H) without the hops
+                            store(D0 + here, fused(g * tau, d - back, before));
+                            store(next + here, fused(tau, back - d, d));
+                            continue;
+                        }
+                        store(next + here, back);
+                        store(D0 + here, fused(g, d - back, before));
                     }
-                    store(next + here, back);
-                    store(D0 + here, load(D0 + here) + g * (d - back));
+                    gather(total, v, to_mixed.data() + squares(piece));
+                    if (problem.tau)
+                        for (int s = 0; s < per && v * per + s < count; ++s)
+                            for (int j = 0; j < C; ++j)
+                                scratch.tau_parts[piece * count + v * per + s] += static_cast<double>(moved[s * C + j]);
                 }
-                gather(total, v, to_mixed);
-                if (problem.tau)
-                    for (int s = 0; s < per && v * per + s < count; ++s)
-                        for (int j = 0; j < C; ++j)
-                            tau_gradients[v * per + s] += static_cast<double>(moved[s * C + j]);
             }
-        }
+        });
+        add_pieces(to_mixed);
+        for (int64_t k = 0; k < engine.pieces * count; ++k) tau_gradients[k % count] += scratch.tau_parts[k];
         if (hops) {
             double* lambda = scratch.lambda.data();
+            const int64_t sums = hops * short_row;
             std::fill(scratch.lambda.begin(), scratch.lambda.end(), 0.0);
             by_vectors(training_vectors,
                        [&](auto size) { hops_backward<decltype(size)::value>(scratch, layer, Q, lambda); });
+            for (int64_t k = sums; k < engine.pieces * sums; ++k) lambda[k % sums] += lambda[k];
             for (int b = 0; b < count; ++b) {
                 const int v = b / per, lane = b % per * C;
                 const double tau = lane_tau[v * LANES + lane], beta2 = engine.settings[first + b].beta2;
@@ -257,40 +280,49 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
                 scratch.scale_free[b] = beta2 * tau * reached;
                 tau_gradients[b] += scaled * reached;
             }
-            for (int v = 0; v < training_vectors; ++v)
-                for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-                    Vector total[MOST];
-                    for (int r = 0; r < C; ++r) total[r] = splat(0);
-                    for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
-                        const Vector x = load(H + i * row + v * LANES), q = load(DQ + i * short_row + v * LANES);
-                        for (int r = 0; r < C; ++r) total[r] += x * permute(q, lanes.rotated[r]);
+            engine.by_piece([=, &lanes, &to_q](int64_t piece, Range range) {
+                for (int v = 0; v < training_vectors; ++v)
+                    for (int64_t begin = range.begin; begin < range.end; begin += BLOCK_ROWS) {
+                        Vector total[MOST];
+                        for (int r = 0; r < C; ++r) total[r] = splat(0);
+                        for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, range.end); ++i) {
+                            const Vector x = load(H + i * row + v * LANES), q = load(DQ + i * short_row + v * LANES);
+                            for (int r = 0; r < C; ++r) total[r] = fused(x, permute(q, lanes.rotated[r]), total[r]);
+                        }
+                        gather(total, v, to_q.data() + squares(piece));
                     }
-                    gather(total, v, to_q);
-                }
+            });
+            add_pieces(to_q);
         }
         solve_backward<N>(scratch, static_cast<int>(layer));
-        for (int v = 0; v < training_vectors; ++v) {
-            const Small& group = small[layer * vectors + v];
-            const Vector s = problem.coefficient == EXACT ? load(lane_scale + v * LANES) : splat(1);
-            for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-                Vector total = splat(0);
-                for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
-                    const int64_t here = i * short_row + v * LANES;
-                    const Vector x = load(H + i * row + v * LANES);
-                    Vector back = mixed<N, BACKWARD>(lanes, x, group.from_gram);
-                    if (hops) back += mixed<N, BACKWARD>(lanes, load(DQ + here), group.from_q);
-                    total += back * x;
-                    store(next + here, load(next + here) + s * back);
+        const int64_t scales = training_vectors * per * C;
+        engine.by_piece([=, &scratch, &lanes, &problem](int64_t piece, Range range) {
+            double* const parts = scratch.scale_parts.data() + piece * scales;
+            for (int v = 0; v < training_vectors; ++v) {
+                const Small& group = small[layer * vectors + v];
+                const Vector s = problem.coefficient == EXACT ? load(lane_scale + v * LANES) : splat(1);
+                for (int64_t begin = range.begin; begin < range.end; begin += BLOCK_ROWS) {
+                    Vector total = splat(0);
+                    for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, range.end); ++i) {
+                        const int64_t here = i * short_row + v * LANES;
+                        const Vector x = load(H + i * row + v * LANES);
+                        Vector back = mixed<N, BACKWARD>(lanes, x, group.from_gram);
+                        if (hops) back += mixed<N, BACKWARD>(lanes, load(DQ + here), group.from_q);
+                        total = fused(back, x, total);
+                        const Vector both = fused(s, back, load(next + here));
+                        store(next + here, layer ? both : load(D0 + here) + both);
+                    }
+                    if (problem.coefficient == EXACT)
+                        for (int k = 0; k < per * C && v * per + k / C < count; ++k)
+                            parts[(v * per) * C + k] += static_cast<double>(total[k]);
                 }
-                if (problem.coefficient == EXACT)
-                    for (int k = 0; k < per * C && v * per + k / C < count; ++k)
-                        scale_gradients[(v * per) * C + k] += static_cast<double>(total[k]);
             }
-        }
+        });
+        for (int64_t k = 0; k < engine.pieces * scales; ++k) scale_gradients[k % scales] += scratch.scale_parts[k];
         std::swap(scratch.gradient.data, scratch.spare.data);
         D = scratch.gradient;
     }
-    for (int64_t k = 0; k < n * short_row; k += LANES) store(D0 + k, load(D0 + k) + load(D + k));
+    std::swap(scratch.gradient.data, scratch.gradient_initial.data);
 }
 
 }  // namespace

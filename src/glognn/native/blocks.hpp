@@ -25,8 +25,9 @@ namespace {
 
 constexpr float NORM_EPSILON = 1e-5f;
 
-// u, before the normalisation.
-void Engine::block_maps(int b, int64_t block, const float* from, float* to, Scratch& scratch) {
+// u, before the normalisation; calls finish(rows) when some rows of it are made.
+template <class Finish>
+void Engine::block_maps(int b, int64_t block, const float* from, float* to, Scratch& scratch, Finish&& finish) {
     const int64_t directions = problem.directions, step = n * LANES, map_step = problem.hidden * LANES;
     const float* maps = weights(b) + layout.maps + block * (directions + 1) * layout.map;
     const float* biases = weights(b) + layout.map_bias + block * layout.map_biases;
@@ -48,36 +49,59 @@ void Engine::block_maps(int b, int64_t block, const float* from, float* to, Scra
         message_biases = sum + layout.map;
     }
     const Rows source{from, LANES, step};
-    by_panels(width, [&](auto count, int64_t panel) {
-        constexpr int P = decltype(count)::value;
-        float* target = to + panel * step;
-        float* message = scratch.wide[2] + panel * step;  // row by row, as a product with a sparse matrix gathers it
-        const auto mapped = [&](const float* map, const float* bias, float* out, int64_t row_step, int64_t panel_step) {
-            Vector constant[P];
-            for (int p = 0; p < P; ++p) constant[p] = load(bias + (panel + p) * LANES);
-            dense_product<P>(source, n, problem.hidden, map + panel * map_step, map_step,
-                             [&](int64_t i, const Vector* total) {
-                                 for (int p = 0; p < P; ++p)
-                                     store(out + p * panel_step + i * row_step, total[p] + constant[p]);
-                             });
-        };
-        mapped(maps + directions * layout.map, biases + directions * stride, target, LANES, step);
-        for (int64_t o = 0; o < problem.matrices; ++o) {
-            mapped(message_maps + o * layout.map, message_biases + o * stride, message, P * LANES, LANES);
-            multiply<P>(problem.along[o], message, P * LANES, LANES, [&](int64_t i, const Vector* total) {
-                float* out = target + i * LANES;
-                for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + total[p]);
+    // h' is made of a chunk of rows at a time, from the product with the last matrix on: u is still in the cache.
+    const auto chunks = [&](Range range, int64_t o) {
+        for (int64_t begin = range.begin; begin < range.end; begin += CHUNK_ROWS) {
+            const Range chunk{begin, std::min(begin + CHUNK_ROWS, range.end)};
+            by_panels(width, [&](auto count, int64_t panel) {
+                constexpr int P = decltype(count)::value;
+                float* target = to + panel * step;
+                if (o <= 0) {
+                    Vector constant[P];
+                    for (int p = 0; p < P; ++p) constant[p] = load(biases + directions * stride + (panel + p) * LANES);
+                    dense_product<P>(source, chunk, problem.hidden, maps + directions * layout.map + panel * map_step,
+                                     map_step, [&](int64_t i, const Vector* total) {
+                                         for (int p = 0; p < P; ++p)
+                                             store(target + p * step + i * LANES, total[p] + constant[p]);
+                                     });
+                }
+                if (o < 0) return;
+                const float* message = scratch.wide[2] + panel * step;
+                multiply<P>(problem.along[o], chunk, message, P * LANES, LANES, [&](int64_t i, const Vector* total) {
+                    float* out = target + i * LANES;
+                    for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + total[p]);
+                });
             });
+            if (o == problem.matrices - 1) finish(chunk);
         }
-    });
+    };
+    if (!problem.matrices) return ranges(n, [&](Range range) { chunks(range, -1); });
+    for (int64_t o = 0; o < problem.matrices; ++o) {
+        // Messages lie row by row, some panels side by side, as a product with a sparse matrix gathers them.
+        ranges(n, [&](Range range) {
+            by_panels(width, [&](auto count, int64_t panel) {
+                constexpr int P = decltype(count)::value;
+                float* message = scratch.wide[2] + panel * step;
+                Vector constant[P];
+                for (int p = 0; p < P; ++p) constant[p] = load(message_biases + o * stride + (panel + p) * LANES);
+                dense_product<P>(source, range, problem.hidden, message_maps + o * layout.map + panel * map_step, map_step,
+                                 [&](int64_t i, const Vector* total) {
+                                     for (int p = 0; p < P; ++p)
+                                         store(message + (i * P + p) * LANES, total[p] + constant[p]);
+                                 });
+            });
+        });
+        ranges(problem.along[o], [&](Range range) { chunks(range, o); });
+    }
 }
 
 // From u to h' without normalisation.
-void Engine::activate(int b, int64_t block, bool training, const float* values, float* out, float share, float* total) {
+void Engine::activate(int b, int64_t block, bool training, Range range, const float* values, float* out, float share,
+                      float* total) {
     const uint16_t* bits = training ? kept(b, layout.heads + block) : nullptr;
     const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), times = splat(share);
     for (int64_t t = 0; t < width; ++t)
-        for (int64_t i = 0; i < n; ++i) {
+        for (int64_t i = range.begin; i < range.end; ++i) {
             const int64_t at = (t * n + i) * LANES;
             Vector h = rectified(load(values + at));
             if (bits) h = chosen(bits[i * width + t], h * scale);
@@ -87,14 +111,15 @@ void Engine::activate(int b, int64_t block, bool training, const float* values, 
 }
 
 // From u to h', sixteen rows at a time; in training x takes the place of u. Where there is a total, it gets h' added.
-void Engine::normalize(int b, int64_t block, bool training, float* values, float* out, float share, float* total) {
+void Engine::normalize(int b, int64_t block, bool training, Range range, float* values, float* out, float share,
+                       float* total) {
     const float* weight = weights(b) + layout.norm + block * stride;
     const float* bias = weights(b) + layout.norm_bias + block * stride;
     const uint16_t* bits = training ? kept(b, layout.heads + block) : nullptr;
     const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), times = splat(share);
     const float over = 1.0f / static_cast<float>(problem.hidden);
-    for (int64_t begin = 0; begin < n; begin += LANES) {
-        const int rows = static_cast<int>(std::min<int64_t>(LANES, n - begin));
+    for (int64_t begin = range.begin; begin < range.end; begin += LANES) {
+        const int rows = static_cast<int>(std::min<int64_t>(LANES, range.end - begin));
         alignas(64) float mean[LANES], inverse[LANES];
         Vector part[LANES];
         for (Vector& each : part) each = splat(0);
@@ -108,7 +133,7 @@ void Engine::normalize(int b, int64_t block, bool training, float* values, float
                 const Vector counted = chosen(inside(t), apart);
                 part[r] = fused(counted, counted, part[r]);
             }
-        store(inverse, splat(1) / Part<Vector>::root(sums(part) * over + NORM_EPSILON));
+        store(inverse, splat(1) / Part<Vector>::root(fused(sums(part), splat(over), splat(NORM_EPSILON))));
         if (training)
             for (int r = 0; r < rows; ++r) local[b].deviations[block][begin + r] = inverse[r];
         for (int64_t t = 0; t < width; ++t) {
@@ -133,23 +158,28 @@ void Engine::blocks_forward(int b, bool training, const float* shares, Scratch& 
     const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), share = splat(shares[0]);
     float* from = training ? local[b].outputs[0] : scratch.wide[0];
     float* total = training ? nullptr : scratch.wide[3].data;
-    for (int64_t t = 0; t < width; ++t)
-        for (int64_t i = 0; i < n; ++i) {
-            const int64_t at = (t * n + i) * LANES;
-            Vector h = rectified(load(hidden_values + at));
-            if (bits) h = chosen(bits[i * width + t], h * scale);
-            store(from + at, h);
-            if (total) store(total + at, h * share);
-        }
+    ranges(n, [&](Range range) {
+        for (int64_t t = 0; t < width; ++t)
+            for (int64_t i = range.begin; i < range.end; ++i) {
+                const int64_t at = (t * n + i) * LANES;
+                Vector h = rectified(load(hidden_values + at));
+                if (bits) h = chosen(bits[i * width + t], h * scale);
+                store(from + at, h);
+                if (total) store(total + at, h * share);
+            }
+    });
     for (int64_t block = 0; block < problem.blocks; ++block) {
-        float* out = training ? local[b].outputs[block + 1] : scratch.wide[0];
-        float* between = !training ? scratch.wide[1] : problem.jumping ? local[b].normal[block] : out;
+        // In evaluation the result takes the place of u: what went in is still read.
+        float* other = from == scratch.wide[0].data ? scratch.wide[1] : scratch.wide[0];
+        float* out = training ? local[b].outputs[block + 1] : other;
+        float* between = training && problem.jumping ? local[b].normal[block] : out;
         float* summed = shares[block + 1] > 0 ? total : nullptr;
-        block_maps(b, block, from, between, scratch);
-        if (problem.jumping)
-            normalize(b, block, training, between, out, shares[block + 1], summed);
-        else
-            activate(b, block, training, between, out, shares[block + 1], summed);
+        block_maps(b, block, from, between, scratch, [&](Range rows) {
+            if (problem.jumping)
+                normalize(b, block, training, rows, between, out, shares[block + 1], summed);
+            else
+                activate(b, block, training, rows, between, out, shares[block + 1], summed);
+        });
         from = out;
     }
 }
@@ -161,17 +191,26 @@ void Engine::activate_backward(int b, int64_t block, Scratch& scratch) {
     const bool dropping = settings[b].dropout > 0;
     const Vector scale = splat(static_cast<float>(dropping ? 1 / (1 - settings[b].dropout) : 1.0));
     std::memset(column_sums, 0, stride * sizeof(float));
-    for (int64_t t = 0; t < width; ++t)
-        for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-            Vector column = splat(0);
-            for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
-                const int64_t at = (t * n + i) * LANES;
-                const Vector du = gated(load(result + at), 0xFFFFu, load(gradient + at) * scale);
-                store(out + at, du);
-                column += du;
+    ranges(width, [&](Range panels) {
+        for (int64_t t = panels.begin; t < panels.end; ++t)
+            for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+                Vector column = splat(0);
+                for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
+                    const int64_t at = (t * n + i) * LANES;
+                    const Vector du = gated(load(result + at), 0xFFFFu, load(gradient + at) * scale);
+                    store(out + at, du);
+                    column += du;
+                }
+                store(column_sums + t * LANES, load(column_sums + t * LANES) + column);
             }
-            store(column_sums + t * LANES, load(column_sums + t * LANES) + column);
-        }
+    });
+}
+
+// Adds what each piece has summed to that of the first, 4 x stride floats apart, in order.
+void Engine::sum_pieces(float* parts, int64_t count) {
+    for (int64_t piece = 1; piece < pieces; ++piece)
+        for (int64_t k = 0; k < count; k += LANES)
+            store(parts + k, load(parts + k) + load(parts + piece * 4 * stride + k));
 }
 
 // From the gradient of h' (wide[0]) to that of u (wide[1]), and those of w, e and r (norms).
@@ -181,49 +220,52 @@ void Engine::normalize_backward(int b, int64_t block, Scratch& scratch) {
     const float* inverse = local[b].deviations[block].data;
     const float* gradient = scratch.wide[0];
     float* out = scratch.wide[1];
-    float* norms = scratch.norms;
     const bool dropping = settings[b].dropout > 0;
     const Vector scale = splat(static_cast<float>(dropping ? 1 / (1 - settings[b].dropout) : 1.0));
     const float over = 1.0f / static_cast<float>(problem.hidden);
-    std::memset(norms, 0, 3 * stride * sizeof(float));
     const auto passed = [&](int64_t at) {
         return gated(load(result + at), 0xFFFFu, load(gradient + at) * scale);
     };
-    for (int64_t begin = 0; begin < n; begin += LANES) {
-        const int rows = static_cast<int>(std::min<int64_t>(LANES, n - begin));
-        alignas(64) float mean[LANES], along[LANES];
-        Vector part[LANES], other[LANES];
-        for (int r = 0; r < LANES; ++r) part[r] = other[r] = splat(0);
-        for (int64_t t = 0; t < width; ++t) {
-            const Vector w = load(weight + t * LANES);
-            for (int r = 0; r < rows; ++r) {
-                const int64_t at = (t * n + begin + r) * LANES;
-                const Vector q = passed(at) * w;
-                part[r] += q;
-                other[r] = fused(q, load(normal + at), other[r]);
+    by_piece([&](int64_t piece, Range range) {
+        float* norms = scratch.norms + piece * 4 * stride;
+        std::memset(norms, 0, 3 * stride * sizeof(float));
+        for (int64_t begin = range.begin; begin < range.end; begin += LANES) {
+            const int rows = static_cast<int>(std::min<int64_t>(LANES, range.end - begin));
+            alignas(64) float mean[LANES], along[LANES];
+            Vector part[LANES], other[LANES];
+            for (int r = 0; r < LANES; ++r) part[r] = other[r] = splat(0);
+            for (int64_t t = 0; t < width; ++t) {
+                const Vector w = load(weight + t * LANES);
+                for (int r = 0; r < rows; ++r) {
+                    const int64_t at = (t * n + begin + r) * LANES;
+                    const Vector q = passed(at) * w;
+                    part[r] += q;
+                    other[r] = fused(q, load(normal + at), other[r]);
+                }
+            }
+            store(mean, sums(part) * over);
+            store(along, sums(other) * over);
+            for (int64_t t = 0; t < width; ++t) {
+                const Vector w = load(weight + t * LANES);
+                Vector to_weight = splat(0), to_bias = splat(0), column = splat(0);
+                for (int r = 0; r < rows; ++r) {
+                    const int64_t at = (t * n + begin + r) * LANES;
+                    const Vector y = passed(at), x = load(normal + at);
+                    to_weight = fused(y, x, to_weight);
+                    to_bias += y;
+                    const Vector rest = fused(-x, splat(along[r]), fused(y, w, -splat(mean[r])));
+                    const Vector du = chosen(inside(t), rest * splat(inverse[begin + r]));
+                    store(out + at, du);
+                    column += du;
+                }
+                float* sum = norms + t * LANES;
+                store(sum, load(sum) + to_weight);
+                store(sum + stride, load(sum + stride) + to_bias);
+                store(sum + 2 * stride, load(sum + 2 * stride) + column);
             }
         }
-        store(mean, sums(part) * over);
-        store(along, sums(other) * over);
-        for (int64_t t = 0; t < width; ++t) {
-            const Vector w = load(weight + t * LANES);
-            Vector to_weight = splat(0), to_bias = splat(0), column = splat(0);
-            for (int r = 0; r < rows; ++r) {
-                const int64_t at = (t * n + begin + r) * LANES;
-                const Vector y = passed(at), x = load(normal + at);
-                to_weight = fused(y, x, to_weight);
-                to_bias += y;
-                const Vector rest = fused(y, w, -splat(mean[r])) - x * splat(along[r]);
-                const Vector du = chosen(inside(t), rest * splat(inverse[begin + r]));
-                store(out + at, du);
-                column += du;
-            }
-            float* sum = norms + t * LANES;
-            store(sum, load(sum) + to_weight);
-            store(sum + stride, load(sum + stride) + to_bias);
-            store(sum + 2 * stride, load(sum + 2 * stride) + column);
-        }
-    }
+    });
+    sum_pieces(scratch.norms, 3 * stride);
 }
 
 // From the gradient of a block's result (wide[0]) to that of what went in, which gets a share of dJ (wide[3]) added, and
@@ -260,60 +302,76 @@ void Engine::block_backward(int b, int64_t block, const Adam& given, float share
     const float* total_gradient = scratch.wide[3];
     const Vector times = splat(share);
     float* sums = scratch.partial;
+    const int64_t map_panels = Layout::padded(problem.hidden) / LANES;
     const auto update_map = [&](const float* gradient, int64_t number, int64_t terms) {
         by_panels(width, [&](auto count, int64_t panel) {
             constexpr int P = decltype(count)::value;
-            outer<P>(before, n, problem.hidden, gradient + panel * step, step, sums);
-            for (int64_t term = 0; term < terms; ++term)
-                for (int64_t at = 0; at < P * map_step; at += LANES)
-                    update(maps + (number + term) * layout.map + panel * map_step + at, load(sums + at));
+            ranges(map_panels, [&](Range panels) {
+                const Range rows{panels.begin * LANES, std::min(panels.end * LANES, problem.hidden)};
+                outer<P>(before, n, rows, gradient + panel * step, step, sums, map_step);
+                for (int64_t term = 0; term < terms; ++term)
+                    for (int p = 0; p < P; ++p)
+                        for (int64_t at = p * map_step + rows.begin * LANES; at < p * map_step + rows.end * LANES;
+                             at += LANES)
+                            update(maps + (number + term) * layout.map + panel * map_step + at, load(sums + at));
+            });
         });
     };
-    by_panels(width, [&](auto count, int64_t panel) {
-        constexpr int P = decltype(count)::value;
-        const float* map = turned + problem.matrices * layout.map + panel * map_step;
-        dense_product<P>(Rows{du, LANES, step}, n, problem.hidden, map, map_step, [&](int64_t i, const Vector* total) {
-            for (int p = 0; p < P; ++p) {
-                const int64_t at = (panel + p) * step + i * LANES;
-                store(back + at, fused(times, load(total_gradient + at), total[p]));
-            }
-        });
-    });
-    for (int64_t o = 0; o < problem.matrices; ++o) {
-        float* column = scratch.norms + 3 * stride;
-        std::memset(column, 0, stride * sizeof(float));
-        by_panels(width, [&](auto count, int64_t panel) {
-            constexpr int P = decltype(count)::value;
-            Vector part[P];
-            for (int p = 0; p < P; ++p) part[p] = splat(0);
-            const auto flush = [&] {
+    // A chunk of rows at a time: dm_o is still in the cache when its product with W_o^T is taken.
+    const auto chunks = [&](Range range, int64_t o, float* column) {
+        for (int64_t begin = range.begin; begin < range.end; begin += CHUNK_ROWS) {
+            const Range chunk{begin, std::min(begin + CHUNK_ROWS, range.end)};
+            if (o <= 0)
+                by_panels(width, [&](auto count, int64_t panel) {
+                    constexpr int P = decltype(count)::value;
+                    const float* map = turned + problem.matrices * layout.map + panel * map_step;
+                    dense_product<P>(Rows{du, LANES, step}, chunk, problem.hidden, map, map_step,
+                                     [&](int64_t i, const Vector* total) {
+                                         for (int p = 0; p < P; ++p) {
+                                             const int64_t at = (panel + p) * step + i * LANES;
+                                             store(back + at, fused(times, load(total_gradient + at), total[p]));
+                                         }
+                                     });
+                });
+            if (o < 0) continue;
+            by_panels(width, [&](auto count, int64_t panel) {
+                constexpr int P = decltype(count)::value;
+                Vector part[P];
+                for (int p = 0; p < P; ++p) part[p] = splat(0);
+                multiply<P>(problem.along_transposed[o], chunk, du + panel * step, LANES, step,
+                            [&](int64_t i, const Vector* total) {
+                                for (int p = 0; p < P; ++p) {
+                                    store(message + (panel + p) * step + i * LANES, total[p]);
+                                    part[p] += total[p];
+                                }
+                            });
                 for (int p = 0; p < P; ++p) {
                     float* sum = column + (panel + p) * LANES;
                     store(sum, load(sum) + part[p]);
-                    part[p] = splat(0);
                 }
-            };
-            multiply<P>(problem.along_transposed[o], du + panel * step, LANES, step,
-                        [&](int64_t i, const Vector* total) {
-                            for (int p = 0; p < P; ++p) {
-                                store(message + (panel + p) * step + i * LANES, total[p]);
-                                part[p] += total[p];
-                            }
-                            if (i % BLOCK_ROWS == BLOCK_ROWS - 1) flush();
-                        });
-            flush();
+            });
+            by_panels(width, [&](auto count, int64_t panel) {
+                constexpr int P = decltype(count)::value;
+                dense_product<P>(Rows{message, LANES, step}, chunk, problem.hidden,
+                                 turned + o * layout.map + panel * map_step, map_step,
+                                 [&](int64_t i, const Vector* total) {
+                                     for (int p = 0; p < P; ++p) {
+                                         float* out = back + (panel + p) * step + i * LANES;
+                                         store(out, load(out) + total[p]);
+                                     }
+                                 });
+            });
+        }
+    };
+    if (!problem.matrices) ranges(n, [&](Range range) { chunks(range, -1, nullptr); });
+    for (int64_t o = 0; o < problem.matrices; ++o) {
+        float* column = scratch.norms + 3 * stride;
+        by_piece([&](int64_t piece, Range range) {
+            float* own = column + piece * 4 * stride;
+            std::memset(own, 0, stride * sizeof(float));
+            chunks(range, o, own);
         });
-        by_panels(width, [&](auto count, int64_t panel) {
-            constexpr int P = decltype(count)::value;
-            dense_product<P>(Rows{message, LANES, step}, n, problem.hidden,
-                             turned + o * layout.map + panel * map_step, map_step,
-                             [&](int64_t i, const Vector* total) {
-                                 for (int p = 0; p < P; ++p) {
-                                     float* out = back + (panel + p) * step + i * LANES;
-                                     store(out, load(out) + total[p]);
-                                 }
-                             });
-        });
+        sum_pieces(column, stride);
         update_map(message, o, each);
         for (int64_t term = 0; term < each; ++term)
             for (int64_t k = 0; k < stride; k += LANES) update(biases + (o + term) * stride + k, load(column + k));

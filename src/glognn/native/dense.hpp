@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "sparse.hpp"
 #include "vectors.hpp"
 
 namespace {
@@ -38,13 +39,14 @@ INLINE void tile(const Rows& source, int64_t i, int64_t inner, const float* w, i
     for (int r = 0; r < R; ++r) row(i + r, total[r]);
 }
 
-// Calls row(i, row i of the source times weights), P panels of it; panels of the weights lie `step` floats apart.
+// Calls row(i, row i of the source times weights) for a range of rows, P panels of it; panels of the weights lie `step`
+// floats apart.
 template <int P, class Row>
-INLINE void dense_product(const Rows& source, int64_t rows, int64_t inner, const float* w, int64_t step, Row&& row) {
+INLINE void dense_product(const Rows& source, Range range, int64_t inner, const float* w, int64_t step, Row&& row) {
     constexpr int TILE = ONE_REGISTER ? 6 : 4 / P;
-    int64_t i = 0;
-    for (; i + TILE <= rows; i += TILE) tile<TILE, P>(source, i, inner, w, step, row);
-    for (; i < rows; ++i) tile<1, P>(source, i, inner, w, step, row);
+    int64_t i = range.begin;
+    for (; i + TILE <= range.end; i += TILE) tile<TILE, P>(source, i, inner, w, step, row);
+    for (; i < range.end; ++i) tile<1, P>(source, i, inner, w, step, row);
 }
 
 template <int T, int P>
@@ -69,17 +71,18 @@ INLINE void outer_tile(const Rows& source, int64_t begin, int64_t end, int64_t k
         }
 }
 
-// sums = source^T g, `inner` x P panels that lie inner * 16 floats apart; panels of g lie `step` floats apart.
+// A range of rows of sums = source^T g, P panels that lie `sums_step` floats apart; panels of g lie `step` floats apart.
 // Not inlined: constants of what stands around it would take its registers.
 template <int P>
-__attribute__((noinline)) void outer(const Rows& source, int64_t rows, int64_t inner, const float* g, int64_t step, float* sums) {
+__attribute__((noinline)) void outer(const Rows& source, int64_t rows, Range range, const float* g, int64_t step,
+                                     float* sums, int64_t sums_step) {
     constexpr int TILE = ONE_REGISTER ? 4 : 1;
     for (int64_t begin = 0; begin < rows; begin += OUTER_ROWS) {
         const int64_t end = std::min<int64_t>(begin + OUTER_ROWS, rows);
-        int64_t k = 0;
-        for (; k + TILE <= inner; k += TILE)
-            outer_tile<TILE, P>(source, begin, end, k, g, step, sums, inner * LANES);
-        for (; k < inner; ++k) outer_tile<1, P>(source, begin, end, k, g, step, sums, inner * LANES);
+        int64_t k = range.begin;
+        for (; k + TILE <= range.end; k += TILE)
+            outer_tile<TILE, P>(source, begin, end, k, g, step, sums, sums_step);
+        for (; k < range.end; ++k) outer_tile<1, P>(source, begin, end, k, g, step, sums, sums_step);
     }
 }
 

@@ -30,7 +30,8 @@ void Engine::encode(int b, int64_t head, int64_t panel) {
     for (int64_t k = 0; k < problem.inputs; ++k) {
         if (layout.head_of[k] != head) continue;
         const float times = inputs[k].branch ? 1.0f : factor(b, k);
-        for (int p = 0; p < P; ++p) bias[p] += times * load(w + layout.input_bias[k] + (panel + p) * LANES);
+        const float* own = w + layout.input_bias[k] + panel * LANES;
+        for (int p = 0; p < P; ++p) bias[p] = fused(splat(times), load(own + p * LANES), bias[p]);
     }
     bool begun = false;
     for (int64_t k = 0; k < problem.inputs; ++k) {
@@ -38,27 +39,31 @@ void Engine::encode(int b, int64_t head, int64_t panel) {
         const int64_t rows = inputs[k].columns;
         const Vector times = splat(inputs[k].branch ? 1.0f : factor(b, k));
         const float* source = w + layout.input[k] + panel * rows * LANES;
-        const auto add = [&](int64_t i, const Vector* total) {
+        const auto add = [=](int64_t i, const Vector* total) {
             float* out = target + i * LANES;
-            for (int p = 0; p < P; ++p) store(out + p * step, load(out + p * step) + times * total[p]);
+            for (int p = 0; p < P; ++p) store(out + p * step, fused(times, total[p], load(out + p * step)));
         };
-        const auto begin = [&](int64_t i, const Vector* total) {
-            for (int p = 0; p < P; ++p) store(target + i * LANES + p * step, bias[p] + times * total[p]);
+        const auto begin = [=](int64_t i, const Vector* total) {
+            for (int p = 0; p < P; ++p) store(target + i * LANES + p * step, fused(times, total[p], bias[p]));
         };
         if (inputs[k].dense) {
             const Rows dense{inputs[k].dense, rows, LANES};
-            if (begun)
-                dense_product<P>(dense, n, rows, source, rows * LANES, add);
-            else
-                dense_product<P>(dense, n, rows, source, rows * LANES, begin);
+            ranges(n, [=](Range range) {
+                if (begun)
+                    dense_product<P>(dense, range, rows, source, rows * LANES, add);
+                else
+                    dense_product<P>(dense, range, rows, source, rows * LANES, begin);
+            });
             begun = true;
             continue;
         }
         for (const Matrix& part : read[k].parts) {
-            if (begun)
-                multiply<P>(part, source, LANES, rows * LANES, add);
-            else
-                multiply<P>(part, source, LANES, rows * LANES, begin);
+            ranges(part, [=](Range range) {
+                if (begun)
+                    multiply<P>(part, range, source, LANES, rows * LANES, add);
+                else
+                    multiply<P>(part, range, source, LANES, rows * LANES, begin);
+            });
             begun = true;
         }
     }
@@ -78,60 +83,62 @@ INLINE void Engine::head(int b, float* embedding, int64_t row, int training, int
     const float* w = weights(b) + layout.head;
     const float* bias = weights(b) + layout.head_bias;
     constexpr bool PAIRS = MOST <= 8;
-    if (training == evaluation) {
-        const int64_t together = PAIRS ? 2 : 1;
-        Vector total[LANES];
-        for (int k = 0; k < LANES; ++k) total[k] = splat(0);
-        for (int64_t i = 0; i < n; i += together) {
-            const int64_t other = PAIRS && i + 1 < n ? i + 1 : i;
-            for (int j = 0; j < C; ++j) total[j] = splat(0);
-            if (PAIRS)
-                for (int j = 0; j < C; ++j) total[(8 + j) % LANES] = splat(0);
+    if (training == evaluation)
+        return ranges(n, [=](Range range) {
+            const int64_t together = PAIRS ? 2 : 1;
+            Vector total[LANES];
+            for (int k = 0; k < LANES; ++k) total[k] = splat(0);
+            for (int64_t i = range.begin; i < range.end; i += together) {
+                const int64_t other = PAIRS && i + 1 < range.end ? i + 1 : i;
+                for (int j = 0; j < C; ++j) total[j] = splat(0);
+                if (PAIRS)
+                    for (int j = 0; j < C; ++j) total[(8 + j) % LANES] = splat(0);
+                for (int64_t t = 0; t < width; ++t) {
+                    const Vector x = one(i, t), y = one(other, t);
+                    for (int j = 0; j < C; ++j) {
+                        const Vector column = load(w + j * stride + t * LANES);
+                        total[j] = fused(x, column, total[j]);
+                        if (PAIRS) total[(8 + j) % LANES] = fused(y, column, total[(8 + j) % LANES]);
+                    }
+                }
+                const Vector result = sums(total);
+                for (int j = 0; j < C; ++j) embedding[i * row + training + j] = result[j] + bias[j];
+                if (PAIRS)
+                    for (int j = 0; j < C; ++j) embedding[other * row + training + j] = result[(8 + j) % LANES] + bias[j];
+            }
+        });
+    ranges(n, [=](Range range) {
+        Vector total[LANES], dropped[LANES];
+        for (int k = 0; k < LANES; ++k) total[k] = dropped[k] = splat(0);
+        for (int64_t i = range.begin; i < range.end; ++i) {
+            for (int j = 0; j < C; ++j) total[j] = dropped[j] = splat(0);
             for (int64_t t = 0; t < width; ++t) {
-                const Vector x = one(i, t), y = one(other, t);
+                Vector y;
+                const Vector x = two(i, t, y);
                 for (int j = 0; j < C; ++j) {
                     const Vector column = load(w + j * stride + t * LANES);
-                    total[j] += x * column;
-                    if (PAIRS) total[(8 + j) % LANES] += y * column;
+                    total[j] = fused(x, column, total[j]);
+                    dropped[j] = fused(y, column, dropped[j]);
                 }
             }
-            const Vector result = sums(total);
-            for (int j = 0; j < C; ++j) embedding[i * row + training + j] = result[j] + bias[j];
-            if (PAIRS)
-                for (int j = 0; j < C; ++j) embedding[other * row + training + j] = result[(8 + j) % LANES] + bias[j];
-        }
-        return;
-    }
-    Vector total[LANES], dropped[LANES];
-    for (int k = 0; k < LANES; ++k) total[k] = dropped[k] = splat(0);
-    for (int64_t i = 0; i < n; ++i) {
-        for (int j = 0; j < C; ++j) total[j] = dropped[j] = splat(0);
-        for (int64_t t = 0; t < width; ++t) {
-            Vector y;
-            const Vector x = two(i, t, y);
-            for (int j = 0; j < C; ++j) {
-                const Vector column = load(w + j * stride + t * LANES);
-                total[j] += x * column;
-                dropped[j] += y * column;
+            Vector first_result, second_result;
+            if (PAIRS) {
+                for (int j = 0; j < C; ++j) total[(8 + j) % LANES] = dropped[j];
+                first_result = sums(total);
+                for (int j = 0; j < C; ++j) {
+                    embedding[i * row + evaluation + j] = first_result[j] + bias[j];
+                    embedding[i * row + training + j] = first_result[(8 + j) % LANES] + bias[j];
+                }
+            } else {
+                first_result = sums(total);
+                second_result = sums(dropped);
+                for (int j = 0; j < C; ++j) {
+                    embedding[i * row + evaluation + j] = first_result[j] + bias[j];
+                    embedding[i * row + training + j] = second_result[j] + bias[j];
+                }
             }
         }
-        Vector first_result, second_result;
-        if (PAIRS) {
-            for (int j = 0; j < C; ++j) total[(8 + j) % LANES] = dropped[j];
-            first_result = sums(total);
-            for (int j = 0; j < C; ++j) {
-                embedding[i * row + evaluation + j] = first_result[j] + bias[j];
-                embedding[i * row + training + j] = first_result[(8 + j) % LANES] + bias[j];
-            }
-        } else {
-            first_result = sums(total);
-            second_result = sums(dropped);
-            for (int j = 0; j < C; ++j) {
-                embedding[i * row + evaluation + j] = first_result[j] + bias[j];
-                embedding[i * row + training + j] = second_result[j] + bias[j];
-            }
-        }
-    }
+    });
 }
 
 template <int N>
@@ -139,13 +146,23 @@ void Engine::hidden_head(int b, float* embedding, int64_t row, int training, int
     const float* before = values(b, 0);
     const uint16_t* bits = masks[b].data();
     const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout)));
-    const auto one = [&](int64_t i, int64_t t) { return rectified(load(before + (t * n + i) * LANES)); };
-    const auto two = [&](int64_t i, int64_t t, Vector& y) {
+    const auto one = [=](int64_t i, int64_t t) { return rectified(load(before + (t * n + i) * LANES)); };
+    const auto two = [=](int64_t i, int64_t t, Vector& y) {
         const Vector x = one(i, t);
         y = chosen(bits[i * width + t], x * scale);
         return x;
     };
     head<N>(b, embedding, row, training, evaluation, one, two);
+}
+
+// The sums over n rows of c columns, in float64.
+INLINE Vector column_sums(const float* values, int64_t n, int64_t row, int c) {
+    double total[MAX_CLASSES] = {};
+    for (int64_t i = 0; i < n; ++i)
+        for (int j = 0; j < c; ++j) total[j] += values[i * row + j];
+    Vector sums = splat(0);
+    for (int j = 0; j < c; ++j) sums[j] = static_cast<float>(total[j]);
+    return sums;
 }
 
 // Replaces the hidden values by their gradients, and leaves the gradients of the head and of the hidden bias.
@@ -160,42 +177,66 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
     float* values = this->values(b, 0);
     std::memset(scratch.head, 0, C * stride * sizeof(float));
     std::memset(scratch.columns, 0, stride * sizeof(float));
-    double bias_total[MOST] = {};
-    for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-        const int64_t end = std::min<int64_t>(begin + BLOCK_ROWS, n);
-        for (int64_t t = 0; t < width; ++t) {
-            Vector to_hidden[MOST], to_head[MOST], column = splat(0);
-            for (int j = 0; j < C; ++j) {
-                to_hidden[j] = load(w + j * stride + t * LANES) * scale;
-                to_head[j] = splat(0);
-            }
-            for (int64_t i = begin; i < end; ++i) {
-                const float* g = gradient + i * row + slot;
-                float* place = values + (t * n + i) * LANES;
-                const uint32_t bits = dropping ? drawn[i * width + t] : 0xFFFFu;
-                const Vector before = load(place);
-                const Vector after = gated(before, bits, before);
-                Vector total = splat(0);
+    float *const heads = scratch.head, *const columns = scratch.columns;
+    ranges(width, [=](Range panels) {
+        for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+            const int64_t end = std::min<int64_t>(begin + BLOCK_ROWS, n);
+            for (int64_t t = panels.begin; t < panels.end; ++t) {
+                Vector to_hidden[MOST], to_head[MOST], column = splat(0);
                 for (int j = 0; j < C; ++j) {
-                    const Vector each = splat(g[j]);
-                    total += each * to_hidden[j];
-                    to_head[j] += each * after;
+                    to_hidden[j] = load(w + j * stride + t * LANES) * scale;
+                    to_head[j] = splat(0);
                 }
-                total = gated(before, bits, total);
-                store(place, total);
-                column += total;
+                for (int64_t i = begin; i < end; ++i) {
+                    const float* g = gradient + i * row + slot;
+                    float* place = values + (t * n + i) * LANES;
+                    const uint32_t bits = dropping ? drawn[i * width + t] : 0xFFFFu;
+                    const Vector before = load(place);
+                    const Vector after = gated(before, bits, before);
+                    Vector total = splat(0);
+                    for (int j = 0; j < C; ++j) {
+                        const Vector each = splat(g[j]);
+                        total = fused(each, to_hidden[j], total);
+                        to_head[j] = fused(each, after, to_head[j]);
+                    }
+                    total = gated(before, bits, total);
+                    store(place, total);
+                    column += total;
+                }
+                for (int j = 0; j < C; ++j) {
+                    float* out = heads + j * stride + t * LANES;
+                    store(out, fused(to_head[j], scale, load(out)));
+                }
+                store(columns + t * LANES, load(columns + t * LANES) + column);
             }
-            for (int j = 0; j < C; ++j) {
-                float* out = scratch.head + j * stride + t * LANES;
-                store(out, load(out) + to_head[j] * scale);
-            }
-            store(scratch.columns + t * LANES, load(scratch.columns + t * LANES) + column);
         }
-        for (int64_t i = begin; i < end; ++i)
-            for (int j = 0; j < C; ++j) bias_total[j] += gradient[i * row + slot + j];
-    }
-    bias = splat(0);
-    for (int j = 0; j < C; ++j) bias[j] = static_cast<float>(bias_total[j]);
+    });
+    bias = column_sums(gradient + slot, n, row, C);
+}
+
+// sums = all blocks of columns but the last of a transposed input times the gradient, for some rows.
+template <int P>
+void Engine::sum_parts(const std::vector<Matrix>& parts, size_t count, Range range, const float* gradient, float* sums,
+                       int64_t step) {
+    for (size_t part = 0; part < count; ++part)
+        multiply<P>(parts[part], range, gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
+            float* out = sums + i * LANES;
+            for (int p = 0; p < P; ++p) store(out + p * step, part ? load(out + p * step) + total[p] : total[p]);
+        });
+}
+
+// sums = the gradient of the weights of an input, before its factor, in P panels.
+template <int P>
+void Engine::weigh_inputs(const Input& input, const Blocks& blocks, const float* gradient, float* sums) {
+    const int64_t step = input.columns * LANES;
+    if (input.dense)
+        ranges(input.columns, [&](Range range) {
+            outer<P>(Rows{input.dense, input.columns, LANES}, n, range, gradient, n * LANES, sums, step);
+        });
+    else
+        ranges(input.transposed, [&](Range range) {
+            sum_parts<P>(blocks.parts, blocks.parts.size(), range, gradient, sums, step);
+        });
 }
 
 // Gradient and update of the input weights of a head in P panels, row by row: of a sparse input the gradient never leaves
@@ -212,31 +253,31 @@ void Engine::update_inputs(int b, int64_t head, int64_t panel, const Adam& given
         const int64_t offset = layout.input[k] + panel * step;
         float *const w = weights(b) + offset, *const m = first(b) + offset, *const v = second(b) + offset;
         float* const sums = scratch.partial;
-        Vector dot = splat(0);
-        const auto finish = [&](int64_t at, Vector all) {
-            if (dotted) dot = fused(all, load(w + at), dot);
-            adam.update<true>(w + at, m + at, v + at, all * times);
-        };
-        if (inputs[k].dense) {
-            outer<P>(Rows{inputs[k].dense, rows, LANES}, n, rows, gradient, n * LANES, sums);
-            for (int64_t at = 0; at < P * step; at += LANES) finish(at, load(sums + at));
-        } else {
-            const Blocks& blocks = read_transposed[k];
-            const size_t last = blocks.parts.size() - 1;
-            for (size_t part = 0; part < last; ++part)
-                multiply<P>(blocks.parts[part], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
-                    float* out = sums + i * LANES;
-                    for (int p = 0; p < P; ++p)
-                        store(out + p * step, part ? load(out + p * step) + total[p] : total[p]);
-                });
-            multiply<P>(blocks.parts[last], gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
+        if (dotted) {  // the sum of gradient times weight has one order
+            weigh_inputs<P>(inputs[k], read_transposed[k], gradient, sums);
+            Vector dot = splat(0);
+            for (int64_t at = 0; at < P * step; at += LANES) dot = fused(load(sums + at), load(w + at), dot);
+            dots[k] += lane_sum(dot);
+        }
+        const auto finish = [=](int64_t at, Vector all) { adam.update(w + at, m + at, v + at, all * times); };
+        if (inputs[k].dense || dotted) {
+            if (!dotted) weigh_inputs<P>(inputs[k], read_transposed[k], gradient, sums);
+            ranges(P * rows, [=](Range range) {
+                for (int64_t at = range.begin * LANES; at < range.end * LANES; at += LANES) finish(at, load(sums + at));
+            });
+            continue;
+        }
+        const std::vector<Matrix>& parts = read_transposed[k].parts;
+        const size_t last = parts.size() - 1;
+        ranges(inputs[k].transposed, [=, &parts](Range range) {
+            sum_parts<P>(parts, last, range, gradient, sums, step);
+            multiply<P>(parts[last], range, gradient, LANES, n * LANES, [&](int64_t i, const Vector* total) {
                 for (int p = 0; p < P; ++p) {
                     const int64_t at = i * LANES + p * step;
                     finish(at, last ? load(sums + at) + total[p] : total[p]);
                 }
             });
-        }
-        if (dotted) dots[k] += lane_sum(dot);
+        });
     }
 }
 
@@ -255,25 +296,16 @@ void Engine::update_biases(int b, const Adam& adam, Scratch& scratch, double* do
     }
 }
 
-// Some panels at a time: new weights are read again for the next hidden values while they are in the cache.
-void Engine::update_panels(int b, int64_t head, int64_t panel, int64_t count, const Adam& adam, Scratch& scratch) {
-    by_panels(count, [&](auto some, int64_t begin) {
-        update_inputs<decltype(some)::value>(b, head, panel + begin, adam, scratch, nullptr);
-        encode<decltype(some)::value>(b, head, panel + begin);
-    });
-}
-
-// All inputs of a member. Where learnt factors stand before them, these come before the next hidden values.
+// All inputs of a member, some panels at a time: new weights are read again for the next hidden values while they are in
+// the cache. Where learnt factors stand before inputs, these come before the next hidden values.
 void Engine::update_inputs(int b, const Adam& adam, Scratch& scratch, double* dots) {
-    for (int64_t head = 0; head < layout.heads; ++head) {
-        if (!gated_inputs())
-            update_panels(b, head, 0, width, adam, scratch);
-        else
-            by_panels(width, [&](auto count, int64_t panel) {
-                update_inputs<decltype(count)::value>(b, head, panel, adam, scratch, dots);
-            });
-    }
-    if (!gated_inputs()) return;
+    const bool gates = gated_inputs();
+    for (int64_t head = 0; head < layout.heads; ++head)
+        by_panels(width, [&](auto count, int64_t panel) {
+            update_inputs<decltype(count)::value>(b, head, panel, adam, scratch, dots);
+            if (!gates) encode<decltype(count)::value>(b, head, panel);
+        });
+    if (!gates) return;
     float *w = weights(b), *m = first(b), *v = second(b);
     for (int64_t k = 0; k < problem.inputs; ++k) {
         if (!inputs[k].gated || inputs[k].branch) continue;

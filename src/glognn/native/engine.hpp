@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -26,7 +27,9 @@ namespace {
 
 constexpr int BLOCK_ROWS = 256;             // rows summed in float32 before the sum moves to float64
 constexpr int64_t CACHE_BYTES = 384 << 10;  // of the dense factor that one block of a sparse product reads
-constexpr int64_t APART_BYTES = 1 << 20;    // of hidden values, from which on threads share the inputs of a member
+constexpr int64_t SHARED_BYTES = 1 << 20;   // of hidden values, from which on threads share the rows of a group
+constexpr int64_t PIECE_ROWS = 2048, MOST_PIECES = 16;
+constexpr int64_t CHUNK_ROWS = 64;          // of a local block, whose values stay in the cache from product to product
 constexpr int GROUP_VECTORS = 2;            // in a row of a group, evaluation included: the buffers stay in the cache
 
 struct Slot {
@@ -34,16 +37,19 @@ struct Slot {
     bool training;
 };
 
-// What a thread needs while it works on a group.
+// What a thread, or where they share rows all threads, need while they work on a group. Sums over rows are taken piece by
+// piece and then added up in order.
 struct Scratch {
     Buffer reach, reach_other, gradient, gradient_initial, gradient_q, spare;
     Buffer head, columns;  // gradients of the head (classes x stride) and of the biases of hidden values
     Buffer partial;        // gradient of weights, when a product runs in several blocks
     Buffer wide[4];        // n x hidden values of local blocks
     Buffer turned;         // weights of the maps of a block, transposed or added up
-    Buffer norms;          // gradients of the weights and biases of a block's normalisation, and of a bias of its maps
-    Array<Square> to_mixed, to_q;
-    Array<double> lambda, hop_gradients, scale_gradients, scale_free, tau_gradients, share_gradients;
+    Buffer norms;          // of each piece: gradients of the normalisation's weights and biases, of R's bias and of W_o's
+    Array<Square> to_mixed, to_q;                                  // of each piece and member
+    Array<double> gram, loss, lambda, scale_parts, tau_parts;      // of each piece
+    Array<double> shares;                                          // of each panel of hidden values
+    Array<double> hop_gradients, scale_gradients, scale_free, tau_gradients, share_gradients;
 };
 
 struct Engine;
@@ -70,7 +76,7 @@ struct Group {
     Group(Engine& engine, int first, int count);
     void encode();
     void forward(Scratch&);
-    void step(Scratch&, double* losses, bool apart);
+    void step(Scratch&, double* losses);
 
   private:
     template <int N> void layers_forward(Scratch&);
@@ -95,6 +101,8 @@ struct Engine {
     Lanes lanes;
     std::vector<Member> settings;
     int64_t n, stride, width;  // width: vectors in a row of hidden values
+    int64_t piece_rows, pieces;
+    bool shared;  // whether threads share the rows of one group after the other, or have groups of their own
     int c;
     std::vector<Input> inputs;
     std::vector<Blocks> read, read_transposed;  // of each input
@@ -121,15 +129,61 @@ struct Engine {
     float gate(int b, int64_t input) { return inputs[input].gated ? std::max(weights(b)[layout.gate[input]], 0.0f) : 1.0f; }
     float factor(int b, int64_t input) { return static_cast<float>(settings[b].shares[input]) * gate(b, input); }
 
+    // Calls body(range) for parts of `count` things whose results do not depend on each other. Like those below it calls a
+    // copy: what a body holds by value may then stay in registers.
+    template <class Body> INLINE void ranges(int64_t count, const Body& body) {
+        if (!shared) return copied(body)(Range{0, count});
+        const int64_t tasks = std::min<int64_t>(count, 4 * static_cast<int64_t>(pool.threads.size() + 1));
+        const std::function<void(int, int)> task = [&](int, int k) {
+            copied(body)(Range{count * k / tasks, count * (k + 1) / tasks});
+        };
+        pool.run(static_cast<int>(tasks), task);
+    }
+    // The same for rows of a matrix, about as many entries in each part.
+    template <class Body> INLINE void ranges(const Matrix& m, const Body& body) {
+        if (!shared) return copied(body)(Range{0, m.rows});
+        const int64_t tasks = 4 * static_cast<int64_t>(pool.threads.size() + 1);
+        const int64_t all = m.starts[m.rows] + 4 * m.rows;
+        const auto row = [&](int64_t wanted) {
+            int64_t low = 0, high = m.rows;
+            while (low < high) {
+                const int64_t middle = (low + high) / 2;
+                if (m.starts[middle] + 4 * middle < wanted)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            return low;
+        };
+        const std::function<void(int, int)> task = [&](int, int k) {
+            const Range range{row(all * k / tasks), k + 1 == tasks ? m.rows : row(all * (k + 1) / tasks)};
+            if (range.begin < range.end) copied(body)(range);
+        };
+        pool.run(static_cast<int>(tasks), task);
+    }
+    // Calls body(piece, range of rows): what is summed over the rows of a piece has its own place.
+    template <class Body> INLINE void by_piece(const Body& body) {
+        const auto range = [this](int64_t k) { return Range{k * piece_rows, std::min(n, (k + 1) * piece_rows)}; };
+        if (!shared) {
+            for (int64_t k = 0; k < pieces; ++k) copied(body)(k, range(k));
+            return;
+        }
+        const std::function<void(int, int)> task = [&](int, int k) { copied(body)(k, range(k)); };
+        pool.run(static_cast<int>(pieces), task);
+    }
+    template <class Body> static INLINE Body copied(const Body& body) { return body; }
+
     template <int P> void encode(int b, int64_t head, int64_t panel);
     void encode(int b);
     template <int N, class One, class Two>
     void head(int b, float* embedding, int64_t row, int training, int evaluation, One&&, Two&&);
     template <int N> void hidden_head(int b, float* embedding, int64_t row, int training, int evaluation);
     template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
+    template <int P>
+    void sum_parts(const std::vector<Matrix>&, size_t count, Range, const float* gradient, float* sums, int64_t step);
+    template <int P> void weigh_inputs(const Input&, const Blocks&, const float* gradient, float* sums);
     template <int P> void update_inputs(int b, int64_t head, int64_t panel, const Adam&, Scratch&, double* dots);
     void update_inputs(int b, const Adam&, Scratch&, double* dots);
-    void update_panels(int b, int64_t head, int64_t panel, int64_t count, const Adam&, Scratch&);
     void update_biases(int b, const Adam&, Scratch&, double* dots);
     bool gated_inputs() const {  // before the nonlinearity
         return std::any_of(inputs.begin(), inputs.end(), [](const Input& each) { return each.gated && !each.branch; });
@@ -146,17 +200,19 @@ struct Engine {
     void open_backward(int b, const float* gradient, float* columns);
     // blocks.hpp
     void blocks_forward(int b, bool training, const float* shares, Scratch&);
-    void block_maps(int b, int64_t block, const float* from, float* to, Scratch&);
-    void normalize(int b, int64_t block, bool training, float* values, float* out, float share, float* total);
+    template <class Finish> void block_maps(int b, int64_t block, const float* from, float* to, Scratch&, Finish&&);
+    void normalize(int b, int64_t block, bool training, Range, float* values, float* out, float share, float* total);
     void normalize_backward(int b, int64_t block, Scratch&);
-    void activate(int b, int64_t block, bool training, const float* values, float* out, float share, float* total);
+    void activate(int b, int64_t block, bool training, Range, const float* values, float* out, float share, float* total);
     void activate_backward(int b, int64_t block, Scratch&);
+    void sum_pieces(float* parts, int64_t count);
     void block_backward(int b, int64_t block, const Adam&, float share, Scratch&);
     uint32_t inside(int64_t panel) const {  // the lanes of a panel that are columns
         const int64_t count = std::min<int64_t>(problem.hidden - panel * LANES, LANES);
         return (1u << count) - 1u;
     }
 
+    template <class Body> void by_group(Body&& body);
     void forward();
     void step(double* losses);
     void measure(int b, double* out) const;

@@ -115,58 +115,58 @@ void Engine::jumping_backward(int b, const float* gradient, int64_t row, int slo
     Source found[MAX_SOURCES];
     const int64_t count = sources(b, shares, found), behind = problem.blocks ? problem.blocks + 1 : 0;
     float* total = scratch.wide[3];
-    double* dots = scratch.share_gradients.data();
+    double *const dots = scratch.share_gradients.data(), *const parts = scratch.shares.data();
     std::fill(dots, dots + count, 0.0);
+    std::fill(parts, parts + width * count, 0.0);
     std::memset(scratch.head, 0, C * stride * sizeof(float));
     std::memset(scratch.columns, 0, layout.heads * stride * sizeof(float));
-    double bias_total[MOST] = {};
-    for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-        const int64_t end = std::min<int64_t>(begin + BLOCK_ROWS, n);
-        for (int64_t t = 0; t < width; ++t) {
-            Vector to_total[MOST], to_head[MOST], dot[MAX_SOURCES], column[1 + MAX_INPUTS];
-            for (int j = 0; j < C; ++j) {
-                to_total[j] = load(w + j * stride + t * LANES);
-                to_head[j] = splat(0);
-            }
-            for (int64_t k = 0; k < count; ++k) dot[k] = splat(0);
-            for (int64_t k = 0; k < layout.heads; ++k) column[k] = splat(0);
-            for (int64_t i = begin; i < end; ++i) {
-                const float* g = gradient + i * row + slot;
-                Vector back = splat(0), joined = splat(0);
-                for (int j = 0; j < C; ++j) back = fused(splat(g[j]), to_total[j], back);
-                if (behind) store(total + (t * n + i) * LANES, back);
-                for (int64_t k = 0; k < count; ++k) {
-                    float* place = const_cast<float*>(found[k].values) + (t * n + i) * LANES;
-                    const Vector before = load(place), share = splat(found[k].share);
-                    Vector value = rectified(before);
-                    if (k >= behind) {
-                        const uint32_t bits = found[k].kept ? found[k].kept[i * width + t] : 0xFFFFu;
-                        value = found[k].kept ? chosen(bits, value * scale) : value;
-                        const Vector times = found[k].kept ? share * scale : share;
-                        const Vector passed = gated(before, bits, back * times);
-                        store(place, passed);
-                        column[k - (behind ? problem.blocks : 0)] += passed;
-                    }
-                    joined = fused(value, share, joined);
-                    dot[k] = fused(value, back, dot[k]);
+    ranges(width, [&](Range panels) {
+        for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+            const int64_t end = std::min<int64_t>(begin + BLOCK_ROWS, n);
+            for (int64_t t = panels.begin; t < panels.end; ++t) {
+                Vector to_total[MOST], to_head[MOST], dot[MAX_SOURCES], column[1 + MAX_INPUTS];
+                for (int j = 0; j < C; ++j) {
+                    to_total[j] = load(w + j * stride + t * LANES);
+                    to_head[j] = splat(0);
                 }
-                for (int j = 0; j < C; ++j) to_head[j] = fused(splat(g[j]), joined, to_head[j]);
-            }
-            for (int j = 0; j < C; ++j) {
-                float* out = scratch.head + j * stride + t * LANES;
-                store(out, load(out) + to_head[j]);
-            }
-            for (int64_t k = 0; k < count; ++k) dots[k] += lane_sum(dot[k]);
-            for (int64_t k = behind ? 1 : 0; k < layout.heads; ++k) {
-                float* out = scratch.columns + k * stride + t * LANES;
-                store(out, load(out) + column[k]);
+                for (int64_t k = 0; k < count; ++k) dot[k] = splat(0);
+                for (int64_t k = 0; k < layout.heads; ++k) column[k] = splat(0);
+                for (int64_t i = begin; i < end; ++i) {
+                    const float* g = gradient + i * row + slot;
+                    Vector back = splat(0), joined = splat(0);
+                    for (int j = 0; j < C; ++j) back = fused(splat(g[j]), to_total[j], back);
+                    if (behind) store(total + (t * n + i) * LANES, back);
+                    for (int64_t k = 0; k < count; ++k) {
+                        float* place = const_cast<float*>(found[k].values) + (t * n + i) * LANES;
+                        const Vector before = load(place), share = splat(found[k].share);
+                        Vector value = rectified(before);
+                        if (k >= behind) {
+                            const uint32_t bits = found[k].kept ? found[k].kept[i * width + t] : 0xFFFFu;
+                            value = found[k].kept ? chosen(bits, value * scale) : value;
+                            const Vector times = found[k].kept ? share * scale : share;
+                            const Vector passed = gated(before, bits, back * times);
+                            store(place, passed);
+                            column[k - (behind ? problem.blocks : 0)] += passed;
+                        }
+                        joined = fused(value, share, joined);
+                        dot[k] = fused(value, back, dot[k]);
+                    }
+                    for (int j = 0; j < C; ++j) to_head[j] = fused(splat(g[j]), joined, to_head[j]);
+                }
+                for (int j = 0; j < C; ++j) {
+                    float* out = scratch.head + j * stride + t * LANES;
+                    store(out, load(out) + to_head[j]);
+                }
+                for (int64_t k = 0; k < count; ++k) parts[t * count + k] += lane_sum(dot[k]);
+                for (int64_t k = behind ? 1 : 0; k < layout.heads; ++k) {
+                    float* out = scratch.columns + k * stride + t * LANES;
+                    store(out, load(out) + column[k]);
+                }
             }
         }
-        for (int64_t i = begin; i < end; ++i)
-            for (int j = 0; j < C; ++j) bias_total[j] += gradient[i * row + slot + j];
-    }
-    bias = splat(0);
-    for (int j = 0; j < C; ++j) bias[j] = static_cast<float>(bias_total[j]);
+    });
+    for (int64_t k = 0; k < width * count; ++k) dots[k % count] += parts[k];
+    bias = column_sums(gradient + slot, n, row, C);
 }
 
 // The gradient of z_0, behind blocks, takes the place of hidden_0.
@@ -174,18 +174,20 @@ void Engine::open_backward(int b, const float* gradient, float* columns) {
     const uint16_t* bits = kept(b, 0);
     const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout)));
     float* place = values(b, 0);
-    for (int64_t t = 0; t < width; ++t)
-        for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
-            Vector column = splat(0);
-            for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
-                const int64_t at = (t * n + i) * LANES;
-                const Vector back = bits ? load(gradient + at) * scale : load(gradient + at);
-                const Vector passed = gated(load(place + at), bits ? bits[i * width + t] : 0xFFFFu, back);
-                store(place + at, passed);
-                column += passed;
+    ranges(width, [&](Range panels) {
+        for (int64_t t = panels.begin; t < panels.end; ++t)
+            for (int64_t begin = 0; begin < n; begin += BLOCK_ROWS) {
+                Vector column = splat(0);
+                for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, n); ++i) {
+                    const int64_t at = (t * n + i) * LANES;
+                    const Vector back = bits ? load(gradient + at) * scale : load(gradient + at);
+                    const Vector passed = gated(load(place + at), bits ? bits[i * width + t] : 0xFFFFu, back);
+                    store(place + at, passed);
+                    column += passed;
+                }
+                store(columns + t * LANES, load(columns + t * LANES) + column);
             }
-            store(columns + t * LANES, load(columns + t * LANES) + column);
-        }
+    });
 }
 
 // The shares, and the learnt factors of branches, by the d_l that jumping_backward left.
@@ -223,7 +225,10 @@ void Engine::jumping_step(int b, const Adam& adam, Scratch& scratch) {
         read_shares(b, shares);
         const Vector last = splat(shares[problem.blocks]);
         float *gradient = scratch.wide[0], *total = scratch.wide[3];
-        for (int64_t k = 0; k < n * stride; k += LANES) store(gradient + k, load(total + k) * last);
+        ranges(n * width, [&](Range range) {
+            for (int64_t k = range.begin * LANES; k < range.end * LANES; k += LANES)
+                store(gradient + k, load(total + k) * last);
+        });
         for (int64_t block = problem.blocks - 1; block >= 0; --block)
             block_backward(b, block, adam, shares[block], scratch);
         open_backward(b, gradient, scratch.columns);

@@ -88,25 +88,51 @@ void Group::hops_forward(Scratch& scratch, int64_t layer, const float* Q, float*
     for (int k = hops - 2; k >= 0; --k) {
         float* out = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
         for (int p = 0; p < P; ++p) here[p] = load(lane_hops + k * row + p * LANES);
-        multiply<P>(problem.adjacency, source, row, LANES, [&](int64_t i, const Vector* total) {
-            for (int p = 0; p < P; ++p)
-                store(out + i * row + p * LANES, total[p] * factor[p] + here[p] * load(Q + i * row + p * LANES));
+        engine.ranges(problem.adjacency, [=, &problem](Range range) {
+            multiply<P>(problem.adjacency, range, source, row, LANES, [&](int64_t i, const Vector* total) {
+                for (int p = 0; p < P; ++p)
+                    store(out + i * row + p * LANES, fused(total[p], factor[p], here[p] * load(Q + i * row + p * LANES)));
+            });
         });
         for (int p = 0; p < P; ++p) factor[p] = splat(1);
         source = out;
     }
     for (int p = 0; p < P; ++p)
         factor[p] *= load(lane_beta2 + layer * row + p * LANES) * load(lane_tau + p * LANES);
-    multiply<P>(problem.adjacency, source, row, LANES, [&](int64_t i, const Vector* total) {
-        float* out = target + i * row;
-        for (int p = 0; p < P; ++p) store(out + p * LANES, load(out + p * LANES) + factor[p] * total[p]);
+    engine.ranges(problem.adjacency, [=, &problem](Range range) {
+        multiply<P>(problem.adjacency, range, source, row, LANES, [&](int64_t i, const Vector* total) {
+            float* out = target + i * row;
+            for (int p = 0; p < P; ++p) store(out + p * LANES, fused(factor[p], total[p], load(out + p * LANES)));
+        });
     });
 }
 
+// Sums over some rows of x times x with its columns rotated by 0, 1, ...: all entries of the Gram matrices of the slots.
+template <int N>
+INLINE void gram(const Lanes& lanes, const float* H, int64_t row, Range range, double* out) {
+    constexpr int MOST = N ? N : MAX_CLASSES;
+    const int half = (N ? N : lanes.c) / 2 + 1;
+    Doubles low[MOST / 2 + 1], high[MOST / 2 + 1];
+    for (int r = 0; r < half; ++r) low[r] = high[r] = Doubles{};
+    for (int64_t i = range.begin; i < range.end; ++i) {
+        const Vector x = load(H + i * row);
+        Doubles x_low, x_high, y_low, y_high;
+        widen(x, x_low, x_high);
+        low[0] += x_low * x_low;
+        high[0] += x_high * x_high;
+        for (int r = 1; r < half; ++r) {
+            widen(permute(x, lanes.rotated[r]), y_low, y_high);
+            low[r] += x_low * y_low;
+            high[r] += x_high * y_high;
+        }
+    }
+    for (int r = 0; r < half; ++r)
+        for (int lane = 0; lane < LANES; ++lane)
+            out[r * LANES + lane] = entry(lane < 8 ? low[r] : high[r], lane % 8);
+}
 
 template <int N>
 void Group::layers_forward(Scratch& scratch) {
-    constexpr int MOST = N ? N : MAX_CLASSES;
     const int C = N ? N : engine.c;
     const int64_t n = engine.n, row = vectors * LANES;
     const Lanes& lanes = engine.lanes;
@@ -116,42 +142,35 @@ void Group::layers_forward(Scratch& scratch) {
     for (int64_t layer = 0; layer < problem.layers; ++layer) {
         const float *H = embeddings[layer].data, *H0 = embeddings[0].data;
         float *next = embeddings[layer + 1], *Q = reached_from[layer];
-        for (int v = 0; v < vectors; ++v) {
-            Doubles low[MOST / 2 + 1], high[MOST / 2 + 1];
-            for (int r = 0; r < half; ++r) low[r] = high[r] = Doubles{};
-            for (int64_t i = 0; i < n; ++i) {
-                const Vector x = load(H + i * row + v * LANES);
-                Doubles x_low, x_high, y_low, y_high;
-                widen(x, x_low, x_high);
-                low[0] += x_low * x_low;
-                high[0] += x_high * x_high;
-                for (int r = 1; r < half; ++r) {
-                    widen(permute(x, lanes.rotated[r]), y_low, y_high);
-                    low[r] += x_low * y_low;
-                    high[r] += x_high * y_high;
-                }
-            }
-            Small& group = small[layer * vectors + v];
+        double* const grams = scratch.gram.data();
+        engine.by_piece([&](int64_t piece, Range range) {
+            for (int v = 0; v < vectors; ++v)
+                gram<N>(lanes, H + v * LANES, row, range, grams + (piece * vectors + v) * half * LANES);
+        });
+        for (int v = 0; v < vectors; ++v)
             for (int s = 0; s < lanes.slots; ++s)
                 for (int r = 0; r < half; ++r)
                     for (int j = 0; j < C; ++j) {
-                        const int lane = s * C + j, other = (j + r) % C;
-                        const double value = entry(lane < 8 ? low[r] : high[r], lane % 8);
-                        group.gram[s].a[j * C + other] = group.gram[s].a[other * C + j] = value;
+                        double total = 0;
+                        for (int64_t piece = 0; piece < engine.pieces; ++piece)
+                            total += grams[((piece * vectors + v) * half + r) * LANES + s * C + j];
+                        double* a = small[layer * vectors + v].gram[s].a;
+                        a[j * C + (j + r) % C] = a[(j + r) % C * C + j] = total;
                     }
-        }
         solve(static_cast<int>(layer));
-        for (int v = 0; v < vectors; ++v) {
-            const Small& group = small[layer * vectors + v];
-            const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
-            for (int64_t i = 0; i < n; ++i) {
-                const int64_t at = i * row + v * LANES;
-                const Vector x = load(H + at), x0 = load(H0 + at);
-                const Vector all = mixed<N, FORWARD>(lanes, x - g * x0, group.to_mixed) + g * x0;
-                store(next + at, problem.tau ? fused(tau, all - x, x) : all);
-                if (hops) store(Q + at, mixed<N, FORWARD>(lanes, x, group.to_q));
+        engine.ranges(n, [=, &lanes, &problem](Range range) {
+            for (int v = 0; v < vectors; ++v) {
+                const Small& group = small[layer * vectors + v];
+                const Vector g = load(lane_gamma + v * LANES), tau = load(lane_tau + v * LANES);
+                for (int64_t i = range.begin; i < range.end; ++i) {
+                    const int64_t at = i * row + v * LANES;
+                    const Vector x = load(H + at), x0 = load(H0 + at);
+                    const Vector all = fused(g, x0, mixed<N, FORWARD>(lanes, fused(-g, x0, x), group.to_mixed));
+                    store(next + at, problem.tau ? fused(tau, all - x, x) : all);
+                    if (hops) store(Q + at, mixed<N, FORWARD>(lanes, x, group.to_q));
+                }
             }
-        }
+        });
         if (!hops) continue;
         by_vectors(vectors, [&](auto count) { hops_forward<decltype(count)::value>(scratch, layer, Q, next); });
     }

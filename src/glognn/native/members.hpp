@@ -60,10 +60,12 @@ void Group::encode() {
 void Group::forward(Scratch& scratch) {
     const int per = engine.lanes.slots, c = engine.c;
     const int64_t n = engine.n, row = vectors * LANES;
+    engine.ranges(count, [&](Range members) {
+        for (int64_t b = first + members.begin; b < first + members.end; ++b)
+            if (engine.settings[b].dropout > 0)
+                draw_masks(engine.settings[b], engine.problem.steps[b] + 1, engine.mask_words(), engine.masks[b].data());
+    });
     for (int b = 0; b < count; ++b) {
-        const Member& m = engine.settings[first + b];
-        if (m.dropout > 0)
-            draw_masks(m, engine.problem.steps[first + b] + 1, engine.mask_words(), engine.masks[first + b].data());
         const int training = b / per * LANES + b % per * c;
         const int evaluating = evaluation[b] / per * LANES + evaluation[b] % per * c;
         by_classes(c, [&](auto classes) {
@@ -80,13 +82,14 @@ void Group::forward(Scratch& scratch) {
     for (int b = 0; b < count; ++b) {
         const float* from = scores + evaluation[b] / per * LANES + evaluation[b] % per * c;
         float* to = engine.problem.logits + (first + b) * n * c;
-        for (int64_t i = 0; i < n; ++i)
-            for (int j = 0; j < c; ++j) to[i * c + j] = from[i * row + j];
+        engine.ranges(n, [&](Range range) {
+            for (int64_t i = range.begin; i < range.end; ++i)
+                for (int j = 0; j < c; ++j) to[i * c + j] = from[i * row + j];
+        });
     }
 }
 
-// A step of all but, where they are taken apart, of the weights of inputs.
-void Group::step(Scratch& scratch, double* losses, bool apart) {
+void Group::step(Scratch& scratch, double* losses) {
     const int per = engine.lanes.slots, c = engine.c;
     const Problem& problem = engine.problem;
     const Layout& layout = engine.layout;
@@ -114,7 +117,7 @@ void Group::step(Scratch& scratch, double* losses, bool apart) {
         update(layout.head_bias, bias);
         double dots[MAX_INPUTS] = {};
         engine.update_biases(member, adam, scratch, dots);
-        if (!apart) engine.update_inputs(member, adam, scratch, dots);
+        engine.update_inputs(member, adam, scratch, dots);
         if (m.gamma == 1) continue;  // the layers are the identity: lambda and S have no gradient and no decay
         for (int64_t k = 0; k < hops; k += LANES) {
             Vector gradient = splat(0);
@@ -155,8 +158,13 @@ Engine::Engine(const Problem& given)
             read[k].build(inputs[k].sparse, row_bytes, cache);
             read_transposed[k].build(inputs[k].transposed, row_bytes, cache);
         }
-        if (inputs[k].dense || read_transposed[k].parts.size() > 1) partial = std::max(partial, inputs[k].columns);
+        const bool dotted = inputs[k].gated && !inputs[k].branch;
+        if (inputs[k].dense || dotted || read_transposed[k].parts.size() > 1)
+            partial = std::max(partial, inputs[k].columns);
     }
+    pieces = std::clamp<int64_t>(n / PIECE_ROWS, 1, MOST_PIECES);
+    piece_rows = ((n + pieces - 1) / pieces + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS;
+    pieces = (n + piece_rows - 1) / piece_rows;
     const int members = static_cast<int>(problem.members);
     bool dropping = false;
     for (int b = 0; b < members; ++b) {
@@ -173,9 +181,10 @@ Engine::Engine(const Problem& given)
         }
     }
     const int threads = static_cast<int>(std::max<int64_t>(given.threads, 1));
+    shared = threads > 1 && n * stride * static_cast<int64_t>(sizeof(float)) > SHARED_BYTES;
     int most = GROUP_VECTORS * lanes.slots;
     if (dropping) most = std::max(most / 2, 1);
-    most = std::min(most, std::max((members + threads - 1) / threads, 1));
+    if (!shared) most = std::min(most, std::max((members + threads - 1) / threads, 1));
     groups.reserve((members + most - 1) / most);
     int widest = 0, training = 0;
     for (int b = 0; b < members; b += most) {
@@ -184,7 +193,7 @@ Engine::Engine(const Problem& given)
         training = std::max(training, groups.back().training_vectors);
     }
     const size_t values = static_cast<size_t>(n) * widest * LANES;
-    scratch.resize(threads);
+    scratch.resize(shared ? 1 : threads);
     for (Scratch& s : scratch) {
         for (Buffer* buffer : {&s.reach, &s.reach_other, &s.gradient, &s.gradient_initial, &s.gradient_q, &s.spare})
             buffer->resize(values);
@@ -194,25 +203,40 @@ Engine::Engine(const Problem& given)
         if (problem.blocks) {
             for (Buffer& buffer : s.wide) buffer.resize(static_cast<size_t>(n * stride));
             s.turned.resize((problem.directions + 1) * layout.map + stride);
-            s.norms.resize(4 * stride);
+            s.norms.resize(pieces * 4 * stride);
         }
-        s.share_gradients.resize(several() ? layout.heads + problem.blocks : 0);
+        const int64_t sources = several() ? layout.heads + problem.blocks : 0;
+        s.share_gradients.resize(sources);
+        s.shares.resize(sources * width);
         s.scale_free.resize(most);
         s.tau_gradients.resize(most);
-        s.to_mixed.resize(most);
-        s.to_q.resize(most);
-        s.lambda.resize(problem.hops * training * LANES);
+        s.tau_parts.resize(pieces * most);
+        s.loss.resize(pieces * most);
+        s.to_mixed.resize(pieces * most);
+        s.to_q.resize(pieces * most);
+        s.gram.resize(pieces * widest * (c / 2 + 1) * LANES);
+        s.lambda.resize(pieces * problem.hops * training * LANES);
         s.hop_gradients.resize(most * problem.hops);
         s.scale_gradients.resize(training * lanes.slots * c);
+        s.scale_parts.resize(pieces * training * lanes.slots * c);
     }
 }
 
-void Engine::forward() {
-    const std::function<void(int, int)> task = [this](int worker, int g) {
-        groups[g].encode();
-        groups[g].forward(scratch[worker]);
-    };
+template <class Body> void Engine::by_group(Body&& body) {
+    if (shared) {
+        FlushTiny flush;
+        for (Group& group : groups) body(group, scratch[0]);
+        return;
+    }
+    const std::function<void(int, int)> task = [&](int worker, int g) { body(groups[g], scratch[worker]); };
     pool.run(static_cast<int>(groups.size()), task);
+}
+
+void Engine::forward() {
+    by_group([](Group& group, Scratch& own) {
+        group.encode();
+        group.forward(own);
+    });
 }
 
 // What a member's class scores are worth: validation loss, then the accuracies on train, val and test nodes.
@@ -248,28 +272,11 @@ void Engine::measure(double* out) {
     pool.run(static_cast<int>(problem.members), task);
 }
 
-// On large graphs several threads share the inputs of a member, some panels each: members need not be many.
 void Engine::step(double* losses) {
-    const int64_t threads = static_cast<int64_t>(scratch.size()), members = problem.members;
-    const bool apart = threads > 1 && !gated_inputs() && n * stride * static_cast<int64_t>(sizeof(float)) > APART_BYTES;
-    const std::function<void(int, int)> whole = [this, losses, apart](int worker, int g) {
-        groups[g].step(scratch[worker], losses, apart);
-        if (!apart) groups[g].forward(scratch[worker]);
-    };
-    pool.run(static_cast<int>(groups.size()), whole);
-    if (!apart) return;
-    int64_t share = std::min<int64_t>(TOGETHER, width);
-    while (share > 1 && members * layout.heads * ((width + share - 1) / share) < 2 * threads) share /= 2;
-    const int64_t pieces = (width + share - 1) / share;
-    const std::function<void(int, int)> update = [this, share, pieces](int worker, int task) {
-        const int b = static_cast<int>(task / (layout.heads * pieces));
-        const int64_t head = task / pieces % layout.heads, panel = task % pieces * share;
-        const Adam adam(settings[b], problem.steps[b]);
-        update_panels(b, head, panel, std::min(share, width - panel), adam, scratch[worker]);
-    };
-    pool.run(static_cast<int>(members * layout.heads * pieces), update);
-    const std::function<void(int, int)> onward = [this](int worker, int g) { groups[g].forward(scratch[worker]); };
-    pool.run(static_cast<int>(groups.size()), onward);
+    by_group([losses](Group& group, Scratch& own) {
+        group.step(own, losses);
+        group.forward(own);
+    });
 }
 
 }  // namespace

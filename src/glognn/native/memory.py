@@ -17,6 +17,8 @@ _CACHE_BYTES = 384 * 2**10
 _TOGETHER = 4
 _GROUP_VECTORS = 2
 _WORTH_CUTTING = 6
+_SHARED_BYTES = 2**20
+_PIECE_ROWS, _MOST_PIECES, _BLOCK_ROWS = 2048, 16, 256
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ class CoreSizes:
         slots = LANES // self.classes
         most = _GROUP_VECTORS * slots
         most = max(most // 2, 1) if self.dropping else most
-        most = min(most, -(-self.members // self.threads))
+        shared = self.threads > 1 and self.nodes * self.stride * _FLOAT > _SHARED_BYTES
+        most = most if shared else min(most, -(-self.members // self.threads))
         groups = [min(most, self.members - first) for first in range(0, self.members, most)]
         vectors = [-(-count * (1 + self.dropping) // slots) for count in groups]
         training = [-(-count // slots) for count in groups]
@@ -118,17 +121,33 @@ class CoreSizes:
         scratch += _buffer(self._partial() * _TOGETHER * LANES)
         if self.blocks:
             maps = (self.directions + 1) * self.hidden + 1
-            scratch += 4 * wide + _buffer(maps * self.stride) + _buffer(4 * self.stride)
-        sums = (self.hops * LANES + slots * self.classes) * max(training) + most * (self.hops + 2)
-        sums += self.heads + self.blocks if self.jumping or self.blocks else 0
-        return total + sum(cut) + self.threads * (scratch + 2 * most * _SQUARE + sums * _DOUBLE)
+            scratch += 4 * wide + _buffer(maps * self.stride) + _buffer(4 * self.stride * self.pieces)
+        scales = slots * self.classes * max(training)
+        sums = most * (self.hops + 2) + scales
+        of_piece = (
+            2 * most + max(vectors) * (self.classes // 2 + 1) * LANES + self.hops * LANES * max(training) + scales
+        )
+        sums += self.pieces * of_piece
+        sums += (self.heads + self.blocks) * (1 + self.stride // LANES) if self.jumping or self.blocks else 0
+        scratch += 2 * self.pieces * most * _SQUARE + sums * _DOUBLE
+        return total + sum(cut) + (1 if shared else self.threads) * scratch
+
+    @property
+    def pieces(self) -> int:
+        """Parts of the rows that are summed by themselves."""
+        wanted = min(max(self.nodes // _PIECE_ROWS, 1), _MOST_PIECES)
+        rows = -(-self.nodes // wanted)
+        blocks = -(-rows // _BLOCK_ROWS)
+        return -(-self.nodes // (blocks * _BLOCK_ROWS))
 
     def _partial(self) -> int:
         """Rows of weights whose gradient is summed piece by piece, at most."""
         pieces = [
             each.columns
             for each in self.inputs
-            if each.entries is None or self._blocks(each.columns, self.nodes, each.entries)
+            if each.entries is None
+            or (each.gated and not each.branch)
+            or self._blocks(each.columns, self.nodes, each.entries)
         ]
         return max([self.hidden if self.blocks else 0, *pieces])
 

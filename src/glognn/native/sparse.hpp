@@ -51,15 +51,20 @@ struct Blocks {
     }
 };
 
-// Calls row(i, sum over entries (i, j) of value * source[j]) with P vectors per row: rows of the source are `stride`
-// floats apart, the vectors of a row `step`. Entries at even and odd places are summed apart, whatever P is.
+// Some rows of a matrix.
+struct Range {
+    int64_t begin, end;
+};
+
+// Calls row(i, sum over entries (i, j) of value * source[j]) for a range of rows i, with P vectors per row: rows of the
+// source are `stride` floats apart, the vectors of a row `step`. Entries at even and odd places are summed apart, whatever
+// P is.
 template <int P, class Row>
-INLINE void multiply(const Matrix& m, const float* source, int64_t stride, int64_t step, Row&& row) {
+INLINE void multiply(const Matrix& m, Range range, const float* source, int64_t stride, int64_t step, Row&& row) {
     const int32_t *const starts = m.starts, *const indices = m.indices;
     const float* const values = m.values;
-    const int64_t rows = m.rows;
-    int32_t e = starts[0];
-    for (int64_t i = 0; i < rows; ++i) {
+    int32_t e = starts[range.begin];
+    for (int64_t i = range.begin; i < range.end; ++i) {
         Vector even[P], odd[P];
         for (int p = 0; p < P; ++p) even[p] = odd[p] = splat(0);
         const int32_t end = starts[i + 1];
@@ -68,14 +73,14 @@ INLINE void multiply(const Matrix& m, const float* source, int64_t stride, int64
             const float* b = source + indices[e + 1] * stride;
             const Vector x = splat(values[e]), y = splat(values[e + 1]);
             for (int p = 0; p < P; ++p) {
-                even[p] += x * load(a + p * step);
-                odd[p] += y * load(b + p * step);
+                even[p] = fused(x, load(a + p * step), even[p]);
+                odd[p] = fused(y, load(b + p * step), odd[p]);
             }
         }
         if (e < end) {
             const float* a = source + indices[e] * stride;
             const Vector x = splat(values[e]);
-            for (int p = 0; p < P; ++p) even[p] += x * load(a + p * step);
+            for (int p = 0; p < P; ++p) even[p] = fused(x, load(a + p * step), even[p]);
             ++e;
         }
         for (int p = 0; p < P; ++p) even[p] += odd[p];

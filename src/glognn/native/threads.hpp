@@ -22,8 +22,9 @@ struct Pool {
     std::mutex mutex;
     std::condition_variable start, finish;
     const std::function<void(int, int)>* task = nullptr;
-    int tasks = 0, busy = 0;
-    int64_t round = 0;
+    int tasks = 0;
+    std::atomic<int> busy{0};
+    std::atomic<int64_t> round{0};
     std::atomic<int> next{0};
     bool stop = false;
     std::exception_ptr failure;
@@ -66,10 +67,22 @@ struct Pool {
             if (!failure) failure = std::current_exception();
         }
     }
+    // Rounds follow each other closely: whoever waits looks some microseconds long before it sleeps.
+    template <class Ready> static void look(Ready&& ready) {
+        for (int k = 0; k < 1000 && !ready(); ++k) pause();
+    }
+    static void pause() {
+#if defined(__x86_64__)
+        _mm_pause();
+#endif
+    }
     void serve(int worker) {
         int64_t seen = 0;
         std::unique_lock<std::mutex> lock(mutex);
         for (;;) {
+            lock.unlock();
+            look([&] { return round != seen; });
+            lock.lock();
             start.wait(lock, [&] { return stop || round != seen; });
             if (stop) return;
             seen = round;
@@ -90,6 +103,7 @@ struct Pool {
         }
         start.notify_all();
         work(0);
+        look([&] { return busy == 0; });
         std::unique_lock<std::mutex> lock(mutex);
         finish.wait(lock, [&] { return busy == 0; });
         if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
