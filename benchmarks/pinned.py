@@ -31,7 +31,7 @@ def bench(dataset: str, out: Path, cores: set[int], options: list[str]) -> int:
 def merged(paths: list[Path]) -> dict[str, object]:
     """One record: rows and datasets of all, the rest of the first."""
     records = [json.loads(path.read_text()) for path in paths]
-    whole = records[0] | {"rows": [row for record in records for row in record["rows"]]}
+    whole: dict[str, object] = records[0] | {"rows": [row for record in records for row in record["rows"]]}
     whole["datasets"] = {name: facts for record in records for name, facts in record["datasets"].items()}
     return whole
 

@@ -17,7 +17,9 @@ from glognn.distributed.ranks import Ranks
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _TESTS = [f"tests.distributed.test_{name}" for name in ("faults", "matrix", "training")]
-_CONTEXT.set_forkserver_preload(["glognn.experiments.run", "glognn.distributed.shards", *_TESTS, "tests.distributed.loaded"])
+_CONTEXT.set_forkserver_preload(
+    ["glognn.experiments.run", "glognn.distributed.shards", *_TESTS, "tests.distributed.loaded"]
+)
 LONGEST = 120
 """Seconds after which a group is given up."""
 

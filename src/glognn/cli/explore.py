@@ -85,7 +85,7 @@ def command(
     words += [] if model is None else ["--model", model]
     words += [] if split is None else ["--split", str(split)]
     scores = getattr(chosen, "scores", {})
-    told = [
+    measured = [
         f"{name} {scores['metric'].replace('_', ' ')} {score_text(scores['metric'], scores[key])}"
         for key, name in (("val", "validation"), ("test", "test"))
         if scores.get(key) is not None
@@ -97,7 +97,7 @@ def command(
         data=data,
         tables=chosen.tables,
         splits=chosen.splits,
-        score=", ".join(told),
+        score=", ".join(measured),
     )
     done = wanted = 0
 

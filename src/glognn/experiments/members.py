@@ -66,7 +66,7 @@ ROUND, FAIR, LEAST_SHARE = 0.5, 1.5, 1 / 60
 left of it, or after this share of the limit if that is more. The rest of the time is for those that were stopped.
 """
 FEWEST_TURNS, WORTH = 3, 1.0
-"""So many members have a turn, and more as long as what turns take beside training is at most this share of their time."""
+"""So many members have a turn, and more while what turns take beside training is at most this share of their time."""
 MOST_RESERVED = 0.15
 """Of the limit, for the baselines that are fitted when the members are done."""
 OUT_OF_TIME, BEHIND = "time limit", "far behind"
