@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -442,9 +443,13 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return open_ensemble(self._carried.path, split=self._split_used)
 
     def _remember(self, config: GraphConfig) -> None:
-        """Keep what predictions need: the scores of known nodes, and their frozen state for new ones."""
-        self._known = KnownNodes(self.model_, self.data_, config)
-        self._probabilities = self._calibrated(_numpy(predict(self.model_, self._known.graph)))
+        """Keep what predictions need: the scores of known nodes, and their frozen state for new ones.
+
+        Without a graph in float64, where a row's probabilities do not depend on the rows beside it.
+        """
+        model = self.model_ if self._has_graph else deepcopy(self.model_).double()
+        self._known = KnownNodes(model, self.data_, config)
+        self._probabilities = self._calibrated(_numpy(predict(model, self._known.graph)))
         self.transduction_ = self._decide(self._probabilities)
 
     def predict_proba(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
@@ -549,7 +554,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             explainer = open_explainer(self._ensemble(), data=self.data_)
             explainer.names = names
         else:
-            source = Source(self.model_, self._known.graph, self._columns())
+            source = Source(self._known.model, self._known.graph, self._columns())
             members = [Member(self.model_.config_class.name, source)]
             explainer = NodeExplainer(members, names, self._probabilities, self.threshold_, self._positive)
         return [explainer.explain(int(node), **how) for node in chosen]
