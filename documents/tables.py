@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src")]
 
 from glognn.experiments.comparison import JUDGED, Cell, Comparison  # noqa: E402
+from glognn.models.configs import MODELS  # noqa: E402
 from glognn.report.comparison import comparison_table  # noqa: E402
 from glognn.report.efficiency import efficiency_table  # noqa: E402
 from glognn.report.markdown import table_markdown  # noqa: E402
@@ -260,6 +261,19 @@ def predicted_ranks() -> Lines:
     return _table(["graph, network", *map(str, columns)], rows)
 
 
+def resident() -> Lines:
+    """Predicted over measured memory of whole processes, the least and the most of all graphs."""
+    runs = _read("benchmarks/results/resident.json")["runs"]
+    widths = sorted({run["width"] for run in runs})
+
+    def cell(model: str, width: int) -> str:
+        ratios = [run["predicted"] / run["measured"] for run in runs if (run["model"], run["width"]) == (model, width)]
+        return f"{min(ratios):.2f} to {max(ratios):.2f}"
+
+    rows = [[MODELS[model].title, *(cell(model, width) for width in widths)] for model in {r["model"]: 0 for r in runs}]
+    return _table(["", *(f"width {width:,}" for width in widths)], rows, "lr")
+
+
 def _three(value: float) -> str:
     """Three digits that count, without an exponent."""
     if value >= 100:
@@ -497,6 +511,7 @@ TABLES: dict[str, Callable[[], Lines]] = {
     "defaults": defaults,
     "ranks": ranks,
     "predicted-ranks": predicted_ranks,
+    "resident": resident,
     "small-cpu": small_cpu,
     "small-gpu": small_gpu,
     "single-gpu": single_gpu,
