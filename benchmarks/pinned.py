@@ -17,6 +17,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 
 def bench(dataset: str, out: Path, cores: set[int], options: list[str]) -> int:
@@ -28,10 +29,10 @@ def bench(dataset: str, out: Path, cores: set[int], options: list[str]) -> int:
     return done.returncode
 
 
-def merged(paths: list[Path]) -> dict[str, object]:
+def merged(paths: list[Path]) -> dict[str, Any]:
     """One record: rows and datasets of all, the rest of the first."""
-    records = [json.loads(path.read_text()) for path in paths]
-    whole: dict[str, object] = records[0] | {"rows": [row for record in records for row in record["rows"]]}
+    records: list[dict[str, Any]] = [json.loads(path.read_text()) for path in paths]
+    whole = records[0] | {"rows": [row for record in records for row in record["rows"]]}
     whole["datasets"] = {name: facts for record in records for name, facts in record["datasets"].items()}
     return whole
 
