@@ -22,6 +22,8 @@ _SCORED_UP_TO = 6
 _INPUTS = 12
 _DRAWN = 10
 _WORD = 28
+_SHORT = {"coefficient": "coeff.", "links shared": "links", "features shared": "features", "features alike": "alike"}
+"""Headings on a terminal, where every column counts; docs/explain.md says what they mean."""
 
 
 def headline(found: Explanation) -> str:
@@ -67,7 +69,7 @@ def node_table(found: Explanation) -> Table:
         return [numeral(float(value), "+.3f") for value in (found.margin(values), *(values[each] for each in shown))]
 
     rows: list[Row] = []
-    for title, shares in (("supporters", found.supporters), ("opponents", found.opponents)):
+    for title, shares in (("for it", found.supporters), ("against", found.opponents)):
         rows += [row(f"{title}:", style=GROUP)] if shares else []
         for share in shares:
             place = found.listed.index(share)
@@ -80,7 +82,7 @@ def node_table(found: Explanation) -> Table:
     rows += [row(name, *blank, *scores(value)) for name, value in found.own.items()]
     rows.append(row("the score", *blank, *scores(found.scores - found.gap), style=STRONG))
     heads = columns("node", *headings, numbers=numbers)
-    return table([replace(heads[0], whole=True), *heads[1:]], rows)
+    return table([replace(each, whole=each.number, short=_SHORT.get(each.name, "")) for each in heads], rows)
 
 
 def _facts(found: Explanation) -> dict[str, list[str]]:
