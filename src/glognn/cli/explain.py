@@ -101,9 +101,9 @@ def command(
     wanted = _wanted(node or [], nodes, chosen, explainer)
     found = []
     with console.status("Explaining ...") as status:
-        for number, each in enumerate(wanted):
+        for number, asked in enumerate(wanted):
             status.update(f"Explaining node {number + 1:,} of {len(wanted):,} ...")
-            found.append(explainer.explain(each, top=top, through=through, by=by or None, changes=change or []))
+            found.append(explainer.explain(asked, top=top, through=through, by=by or None, changes=change or []))
     try:
         _write(found, kind, out, console)
         if picture is not None:
