@@ -420,8 +420,8 @@ def precision() -> Lines:
 
 def faithfulness() -> Lines:
     """Area under the probability of the predicted class while nodes are silenced."""
-    methods = ("ours", "contribution, down to the inputs", "GNNExplainer", "integrated gradients", "random")
-    methods += ("lowest of ours",)
+    methods = ["ours", "contribution, down to the inputs", "GNNExplainer", "integrated gradients", "random"]
+    methods.append("lowest of ours")
     head = ["", "nodes", *methods, "gradients less ours", "seconds: ours, GNNExplainer, gradients"]
     rows = []
     for record in _read("results/explain.jsonl"):

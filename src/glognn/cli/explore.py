@@ -101,7 +101,7 @@ def command(
     )
     done = wanted = 0
 
-    def told(number: int, of: int) -> None:
+    def count(number: int, of: int) -> None:
         nonlocal done, wanted
         done, wanted = number, of
         status.update(f"Explaining node {number:,} of {of:,} ...")
@@ -114,7 +114,7 @@ def command(
             served=serve,
             seed=seed,
             seconds=SECONDS if reasons is None else None,
-            told=told,
+            told=count,
         )
     if done < wanted:
         more = "the others are computed when they are asked for" if serve else f"--reasons {wanted} waits, --serve asks"
