@@ -67,6 +67,10 @@ left of it, or after this share of the limit if that is more. The rest of the ti
 """
 FEWEST_TURNS, WORTH = 3, 1.0
 """So many members have a turn, and more while what turns take beside training is at most this share of their time."""
+FEWEST_EPOCHS, MOST_AGAIN = 10, 1 / 10
+"""A member that was stopped before so many epochs goes on before the others, for as long as it takes, but at most this
+share of the limit.
+"""
 MOST_RESERVED = 0.15
 """Of the limit, for the baselines that are fitted when the members are done."""
 OUT_OF_TIME, BEHIND = "time limit", "far behind"
@@ -234,13 +238,14 @@ class Contest:
                 return False
             each = max(going, key=self._promise)
             name, longer = each.member.name, each.longer()
-            taken = self.members[name]["seconds_to_fit"]
+            taken, epochs = self.members[name]["seconds_to_fit"], min(map(len, self._curves(each)))
             if not longer.place.exists():
                 ended = [
                     job.folder.name for job in each.jobs if OUT_OF_TIME not in read_report(job.folder)["stopped_by"]
                 ]
                 go_on_in(longer.place, each.place, ended)
-            entry = self._train(longer, min(end, now + max(taken, LEAST_SHARE * limit)))
+            again = taken if epochs >= FEWEST_EPOCHS else min(taken * FEWEST_EPOCHS / epochs, MOST_AGAIN * limit)
+            entry = self._train(longer, min(end, now + max(again, LEAST_SHARE * limit)))
             if entry["state"] != DONE_STATE:
                 self.progress.on_left_out(f"The member '{name}', trained longer,", entry["reason"])
                 failed.add(name)
@@ -257,17 +262,22 @@ class Contest:
             each for each in self.entrants if self.members[each.member.name]["stopped_by"] and can_go_on(each.place)
         ]
 
-    def _promise(self, each: Entrant) -> float:
-        """What a member that was stopped may reach: its best score, and twice what it gained in the last half of its
-        epochs, as if each time as long again brought half as much.
-        """
+    def _curves(self, each: Entrant) -> list[list[float]]:
+        """The validation scores of a member by split, epoch by epoch."""
         found = []
         for job in each.jobs:
             with (job.folder / CURVE).open(encoding="utf-8", newline="") as file:
-                scores = [float(row[f"val_{self.metric}"]) for row in csv.DictReader(file)]
-            half = max(scores[: max(1, len(scores) // 2)])
-            found.append(3 * max(scores) - 2 * half)
-        return statistics.fmean(found)
+                found.append([float(row[f"val_{self.metric}"]) for row in csv.DictReader(file)])
+        return found
+
+    def _promise(self, each: Entrant) -> float:
+        """What a member that was stopped may reach: its best score, and twice what it gained in the last half of its
+        epochs, as if each time as long again brought half as much. One that has hardly begun may reach anything.
+        """
+        curves = self._curves(each)
+        if min(map(len, curves)) < FEWEST_EPOCHS:
+            return float("inf")
+        return statistics.fmean(3 * max(curve) - 2 * max(curve[: len(curve) // 2]) for curve in curves)
 
     @property
     def finished(self) -> int:
