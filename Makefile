@@ -22,7 +22,7 @@ help:
 	@echo "make run              set up, then train GloGNN++, GloGNN and an MLP on the embedded graph (ARGS=... adds options)"
 	@echo "make test             set up, then lint, types, tests, the site, and a run from the built wheel in a clean environment"
 	@echo "make docs             build the site in build/site, warnings as errors, and check its links and its tables"
-	@echo "make docs-tables      write the tables of numbers in documents anew from the committed records"
+	@echo "make docs-tables      write the tables and pictures of numbers in documents anew from the committed records"
 	@echo "make docs-notebooks   run the notebooks of docs/notebooks, and keep what they show (2 minutes)"
 	@echo "make docs-screenshots draw what commands print, for the documents"
 	@echo "make check-pages      open every page of the site in Chromium, and take pictures in build/screenshots (5 minutes)"
@@ -99,6 +99,7 @@ docs-notebooks: $(VENV)/.dev $(VENV)/.native
 
 docs-tables: $(VENV)/.dev
 	$(BIN)/python -m documents.tables
+	$(BIN)/python -m documents.pictures
 
 wheel: $(VENV)/.dev
 	rm -rf dist build/venv build/run

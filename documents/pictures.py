@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
-
 import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-from documents.tables import ROOT, _comparison, _read
+from documents.tables import ROOT, auto_records, best_searched, glognn2_plain
 
 _SERIES = (
     ("logistic regression", "#999999", "|"),
@@ -23,18 +21,12 @@ _SERIES = (
 
 def auto() -> None:
     """Scores of auto and of what it must beat, as differences from logistic regression, a line for each graph."""
-    searched: dict[str, float] = {}
-    for (_, dataset), cell in _comparison("results/table1-equal.json", "best").items():
-        searched[dataset] = max(searched.get(dataset, 0.0), cell["mean"])
-    plain: dict[str, list[float]] = {}
-    for run in _read("results/defaults-glognn2.jsonl"):
-        plain.setdefault(run["dataset"], []).append(100 * run["scores"]["selected"]["test"])
-    gpu, cpu = ({each["dataset"]: each for each in _read(f"results/auto-{which}.jsonl")} for which in ("gpu", "cpu"))
+    gpu, cpu = auto_records()
     base = {name: 100 * each["baselines"]["logistic regression"]["test"]["mean"] for name, each in gpu.items()}
     values = {
         "logistic regression": base,
-        "GloGNN2's defaults": {name: statistics.fmean(found) for name, found in plain.items()},
-        "best of 17, searched": searched,
+        "GloGNN2's defaults": glognn2_plain(),
+        "best of 17, searched": {name: mean for name, (mean, _) in best_searched().items()},
         "auto, two cores, 300 s": {name: 100 * each["test"]["mean"] for name, each in cpu.items()},
         "auto, GPU, 60 s": {name: 100 * each["test"]["mean"] for name, each in gpu.items()},
     }

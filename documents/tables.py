@@ -457,21 +457,33 @@ def label_errors() -> Lines:
     return _table(["", "seeds", *columns], rows)
 
 
-_AUTO = ("gpu", "cpu")
+def best_searched() -> dict[str, tuple[float, str]]:
+    """Of each dataset the best of all searched models."""
+    found: dict[str, tuple[float, str]] = {}
+    for (model, dataset), cell in _comparison("results/table1-equal.json", "best").items():
+        found[dataset] = max(found.get(dataset, (0.0, "")), (cell["mean"], model))
+    return found
+
+
+def glognn2_plain() -> dict[str, float]:
+    """The mean test score of GloGNN2's defaults on each graph."""
+    found: dict[str, list[float]] = {}
+    for run in _read("results/defaults-glognn2.jsonl"):
+        found.setdefault(run["dataset"], []).append(100 * run["scores"]["selected"]["test"])
+    return {name: statistics.fmean(each) for name, each in found.items()}
+
+
+def auto_records() -> list[dict[str, Any]]:
+    """What ``auto`` came to, by graph: on a GPU, and on two cores."""
+    return [{each["dataset"]: each for each in _read(f"results/auto-{which}.jsonl")} for which in ("gpu", "cpu")]
 
 
 def auto() -> Lines:
     """``auto`` on a GPU and on two cores, beside GloGNN2's defaults and the best of all searched models."""
-    searched: dict[str, tuple[float, str]] = {}
-    for (model, dataset), cell in _comparison("results/table1-equal.json", "best").items():
-        searched[dataset] = max(searched.get(dataset, (0.0, "")), (cell["mean"], model))
-    plain: dict[str, list[float]] = {}
-    for run in _read("results/defaults-glognn2.jsonl"):
-        plain.setdefault(run["dataset"], []).append(100 * run["scores"]["selected"]["test"])
-    found = {which: {each["dataset"]: each for each in _read(f"results/auto-{which}.jsonl")} for which in _AUTO}
+    searched, plain, found = best_searched(), glognn2_plain(), auto_records()
     rows = []
-    for name, record in found["gpu"].items():
-        both = [each.get(name) for each in found.values()]
+    for name, record in found[0].items():
+        both = [each.get(name) for each in found]
         tests = [_spread(100 * each["test"]["mean"], 100 * each["test"]["std"]) if each else "" for each in both]
         if both[1] and both[1]["portfolio"] != "of the package":
             tests[1] += " *"
@@ -480,7 +492,7 @@ def auto() -> Lines:
             [
                 name,
                 *tests,
-                f"{statistics.fmean(plain[name]):.2f}" if name in plain else "",
+                f"{plain[name]:.2f}" if name in plain else "",
                 f"{mean:.2f} {model}" if model else "",
                 f"{100 * record['baselines']['logistic regression']['test']['mean']:.2f}",
                 *(f"{each['seconds']:.0f}" if each else "" for each in both),
