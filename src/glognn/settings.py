@@ -127,7 +127,7 @@ def integer(
     return _declare(default, help, Rule(int, low=low, high=high), before)  # type: ignore[no-any-return]
 
 
-def choice(default: str, help: str, words: Iterable[str], *, before: str | None = None) -> str:
+def choice(default: str, help: str, words: Iterable[str], *, before: str | tuple[str, ...] | None = None) -> str:
     """Declare one word out of several."""
     return _declare(default, help, Rule(str, words=tuple(words)), before)  # type: ignore[no-any-return]
 
@@ -137,7 +137,7 @@ def several(default: str, help: str, words: Iterable[str], *, before: str | None
     return _declare(default, help, Rule(str, words=tuple(words), several=True), before)  # type: ignore[no-any-return]
 
 
-def text(default: str, help: str, *, before: str | None = None) -> str:
+def text(default: str, help: str, *, before: str | tuple[str, ...] | None = None) -> str:
     """Declare any text, as a name that only the data knows."""
     return _declare(default, help, Rule(str), before)  # type: ignore[no-any-return]
 
@@ -151,7 +151,7 @@ def switch(default: bool, help: str, *, before: bool | None = None) -> bool:
 class SettingInfo:
     """One declared setting, as the command line and the documentation show it.
 
-    ``before`` is the value that means the same as not having the setting; ``None``: it was always there.
+    ``before`` is the value that means the same as not having the setting, or several; ``None``: it was always there.
     """
 
     name: str
@@ -211,7 +211,8 @@ class Settings:
     def without_added(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values by name, less those of settings that came later and are as if they had not."""
         added = {info.name: info.before for info in cls.infos() if info.before is not None}
-        return {name: value for name, value in values.items() if name not in added or added[name] != value}
+        alike = {name: before if isinstance(before, tuple) else (before,) for name, before in added.items()}
+        return {name: value for name, value in values.items() if value not in alike.get(name, ())}
 
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.names()}

@@ -25,7 +25,7 @@ if not (ROOT / "README.md").is_file():
 ELSEWHERE = {"imbalanced.md", "tutorial.md"}
 """Run by tests of their own, beside a service and with pages that are looked into."""
 QUICKER = {
-    "get-started.md": {"--time-limit 60": "--time-limit 60 --quality fast --epochs 8 --folds 2"},
+    "get-started.md": {"--time-limit 60": "--time-limit 60 --quality fast --epochs 40 --folds 2"},
     "auto.md": {"--time-limit 120": "--time-limit 120 --quality fast --epochs 5"},
     "experiments.md": {"--epochs 100": "--epochs 5"},
     "metric.md": {"--epochs 30": "--epochs 5"},

@@ -220,7 +220,7 @@ def feature_counts(x: Any, count: int) -> Numbers:
         return np.zeros(count)
     if isinstance(x, SparseMatrix):
         return _log_entries(x.to_scipy())
-    found = np.count_nonzero(x.cpu().numpy(), axis=1)  # torch would make 64 bits of each value
+    found = np.count_nonzero(x.detach().cpu().numpy(), axis=1)  # torch would make 64 bits of each value
     return np.asarray(torch.from_numpy(found).double().log1p().numpy())
 
 

@@ -89,7 +89,7 @@ class TrainingConfig(Settings):
         "'precision=0.8': that which finds most of them while 80 % of those found are right. 'recall=0.9': that with "
         "the fewest false ones while 90 % are found. 'cost=1:20': the cheapest, where a false one costs 1 and a missed "
         "one 20.",
-        before="auto",
+        before=("auto", "none"),
     )
     calibrate: str = choice(
         "auto",
@@ -97,7 +97,7 @@ class TrainingConfig(Settings):
         "weighted or the metric is one of ranks, also a shift for each) or 'isotonic' (a rising curve, for a thousand "
         "nodes and more). 'auto': 'temperature' for two classes and a metric of ranks, else 'none'.",
         ("auto", "none", "temperature", "isotonic"),
-        before="auto",
+        before=("auto", "none"),
     )
     seed: int = integer(0, "Seed of the initial weights and of dropout.", low=0, high=2**32 - 1)
     dtype: str = choice("float32", "Precision of weights and activations.", ("float32", "float64"))
