@@ -35,7 +35,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "linkx, dropped": ("linkx", {"dropout": 0.5}),
     "gcn": ("gcn", {"dropout": 0.0}),
     "gcn, dropped": ("gcn", {"dropout": 0.5, "num_layers": 3}),
-    "glognn2": ("glognn2", {"dropout": 0.0, "num_blocks": 1, "reads": "features link degrees neighbours"}),
+    "glognn2": (
+        "glognn2",
+        {"dropout": 0.0, "num_blocks": 1, "reads": "features link degrees neighbours neighbours_in"},
+    ),
     "glognn2, dropped": ("glognn2", {"dropout": 0.5, "directions": "separate", "reads": "features link_in degrees"}),
 }
 THOROUGH = ("glognn++", "glognn++, dropped")

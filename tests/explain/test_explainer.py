@@ -110,7 +110,11 @@ def test_models_without_coefficients_are_explained_by_gradients() -> None:
 def test_a_model_without_the_layer_is_told_by_its_encoder(num_blocks: int) -> None:
     """Parts add up to the scores; silencing what is far from the node, beyond its blocks, changes no part."""
     data = make_data()
-    settings = {"reads": "features link neighbours degrees", "num_layers": 0, "num_blocks": num_blocks}
+    settings = {
+        "reads": "features link neighbours_out neighbours_in degrees",
+        "num_layers": 0,
+        "num_blocks": num_blocks,
+    }
     model = GloGNN2(7, 3, 60, hidden_channels=16, **settings)
     train(model, data, config=TrainingConfig(epochs=15))
     graph = Graph.from_data(data, model.graph_config)

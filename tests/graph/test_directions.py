@@ -97,10 +97,13 @@ def test_degrees_hold_no_labels_and_follow_the_edges() -> None:
 def test_neighbour_means() -> None:
     graph = graph_of(MUTUAL)
     A = graph.adjacency.matrix.csr.to_dense()
-    B = torch.maximum(A, A.T)
     assert graph.x is not None
-    wanted = B @ dense(graph.x) / B.sum(1, keepdim=True).clamp(min=1)
-    torch.testing.assert_close(dense(directions.neighbour_means(graph)), wanted)
+    for way, B in {"both": torch.maximum(A, A.T), "out": A, "in": A.T}.items():
+        wanted = B @ dense(graph.x) / B.sum(1, keepdim=True).clamp(min=1)
+        torch.testing.assert_close(dense(directions.neighbour_means(graph, way)), wanted)
+        torch.testing.assert_close(
+            torch.from_numpy(directions.neighbour_shares(graph, way).toarray()) @ dense(graph.x), wanted
+        )
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -129,6 +132,6 @@ def test_a_twin_of_a_known_node_has_its_rows(directed: bool) -> None:
             found = directions.new_link_rows(extension, name)
             torch.testing.assert_close(dense(found)[0], dense(directions.link_rows(graph, name))[node])
         torch.testing.assert_close(directions.new_degrees(extension)[0], directions.degrees(graph)[node])
-        torch.testing.assert_close(
-            directions.new_neighbour_means(extension)[0], directions.neighbour_means(graph)[node]
-        )
+        for way in ("both", "out", "in"):
+            found = directions.new_neighbour_means(extension, way)
+            torch.testing.assert_close(found[0], directions.neighbour_means(graph, way)[node])

@@ -28,6 +28,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"reads": "features"},
     {"reads": "link link_in degrees", "num_blocks": 1},
     {"reads": "features neighbours", "num_blocks": 3, "num_layers": 0},
+    {"reads": "features neighbours_out neighbours_in", "num_layers": 0},
     {"reads": "features link degrees", "num_blocks": 2, "gated": "link degrees", "tau": "fixed"},
     {"directions": "separate", "num_hops": 2, "scale_free": False, "gamma": 0.0},
     {"beta2": 0.0, "num_layers": 3, "degree_weight": 1.0},

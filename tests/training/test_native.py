@@ -143,6 +143,7 @@ GLOGNN2 = [
     ({"reads": "features"}, {}, {}),
     ({}, {"optimizer": "adamw"}, {"sparse": True, "classes": 5}),
     ({"reads": "features link link_in degrees neighbours"}, {}, {"sparse": True, "directed": True}),
+    ({"reads": "features neighbours_out neighbours_in", "num_layers": 0}, {}, {"directed": True}),
     ({"reads": "link", "num_hops": 1}, {}, {"classes": 2}),
     ({"reads": "features degrees", "num_blocks": 3, "num_layers": 0, "hidden_channels": 40}, {}, {"directed": True}),
     ({"num_blocks": 2, "gated": "features link", "num_layers": 3}, {}, {"directed": True, "weighted": True}),

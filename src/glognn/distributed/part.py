@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -169,12 +169,13 @@ def _by_quantiles(own: Numbers, ranks: Ranks) -> Numbers:
     return np.vstack([np.stack(standard), by_step]).T.copy()
 
 
-def _neighbour_means(part: PartAdjacency) -> Tensor:
+def _neighbour_means(part: PartAdjacency, way: str) -> Tensor:
     x = part.features
     if not isinstance(x, Tensor):
         raise InputError("Means of neighbours' features ('neighbours') need dense features on several ranks.")
-    counts = part.either.row_sums()
-    means = part.either.scaled(np.where(counts > 0, 1 / np.where(counts > 0, counts, 1), 0.0), None)
+    given = part.either if way == "both" else part.edges[way == "in"]
+    counts = given.row_sums()
+    means = given.scaled(np.where(counts > 0, 1 / np.where(counts > 0, counts, 1), 0.0), None)
     return means.matrix(x.dtype).multiply(x.cpu())
 
 
@@ -188,7 +189,7 @@ _FORMS: dict[str, Callable[[PartAdjacency], Any]] = {
     "link-out": lambda part: _link(part, into=False),
     "link-in": lambda part: _link(part, into=True),
     "degrees": _degrees,
-    "neighbour-means": _neighbour_means,
+    **{f"neighbour-means-{way}": partial(_neighbour_means, way=way) for way in ("both", "out", "in")},
 }
 """What models keep of an adjacency, by the names they keep it under."""
 

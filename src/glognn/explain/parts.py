@@ -23,7 +23,7 @@ from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.glognn import GloGNN
 from glognn.models.trees import Trees
-from glognn.nn.inputs import ADJACENCY, DEGREES, FEATURES, INPUTS, LINK, LINK_IN, NEIGHBOURS
+from glognn.nn.inputs import ADJACENCY, DEGREES, FEATURES, INPUTS, LINK, LINK_IN, MEANS, NEIGHBOURS
 
 Floats = npt.NDArray[np.float64]
 
@@ -206,8 +206,8 @@ class Source:
         for part in seen.inputs:
             if INPUTS[part.name].of_nodes:
                 by_node.index_add_(0, part.columns, part.scores)
-            elif part.name == NEIGHBOURS:
-                self._add_neighbours(by_node, node, part.columns, part.values, part.scores)
+            elif part.name in MEANS:
+                self._add_neighbours(MEANS[part.name], by_node, node, part.columns, part.values, part.scores)
             else:
                 by_node[node] += part.scores.sum(dim=0)
         return Parts(
@@ -220,9 +220,11 @@ class Source:
             **self._inputs_of(seen, "scores"),
         )
 
-    def _add_neighbours(self, by_node: Tensor, node: int, columns: Tensor, values: Tensor, scores: Tensor) -> None:
+    def _add_neighbours(
+        self, way: str, by_node: Tensor, node: int, columns: Tensor, values: Tensor, scores: Tensor
+    ) -> None:
         """The mean of neighbours' features is said by each of them as far as its features are in the mean."""
-        shares = neighbour_shares(self.graph)
+        shares = neighbour_shares(self.graph, way)
         begin, end = shares.indptr[node : node + 2]
         nodes = torch.from_numpy(shares.indices[begin:end].astype(np.int64)).to(by_node.device)
         weights = torch.from_numpy(shares.data[begin:end]).to(by_node.device)
@@ -234,8 +236,11 @@ class Source:
         by_node[node] += scores.sum(dim=0) - said.sum(dim=0)  # what the model's precision rounds
 
     def _name(self, input: str, column: int) -> str | int:
-        if input in (FEATURES, NEIGHBOURS):
-            return self._names[column] if input == FEATURES else f"mean of neighbours: {self._names[column]}"
+        if input == FEATURES:
+            return self._names[column]
+        if input in MEANS:
+            where = {"both": "", "out": " pointed to", "in": " that point here"}[MEANS[input]]
+            return f"mean of neighbours{where}: {self._names[column]}"
         if input == DEGREES:
             return degree_names()[column]
         assert input in (ADJACENCY, LINK, LINK_IN)

@@ -23,7 +23,7 @@ from glognn.graph.directions import edges, is_undirected, joined_edges, neighbou
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.glognn import GloGNN
-from glognn.nn.inputs import ADJACENCY, BOTH, IN, INPUTS, NEIGHBOURS
+from glognn.nn.inputs import ADJACENCY, BOTH, IN, INPUTS, MEANS
 from glognn.ops.products import ScaledMatrix, matmul, spmm
 
 KEPT = 2**25
@@ -76,21 +76,20 @@ class Presence:
             weight, bias = (each.detach() for each in (encoder.inputs[name].weight, encoder.inputs[name].bias))  # type: ignore[operator]
             if INPUTS[name].of_nodes:
                 seen = matmul(matrix, present * weight)
-            elif name == NEIGHBOURS:
+            elif name in MEANS:
                 assert self.graph.x is not None
-                seen = spmm(self._shares, present * matmul(self.graph.x, weight))
+                seen = spmm(self._shares(MEANS[name]), present * matmul(self.graph.x, weight))
             else:
                 seen = present * matmul(matrix, weight)
             values[name] = seen + bias
         operators = {name: self._faded(name, matrix, present) for name, matrix in self._inputs.operators.items()}
         return self.model.decode(fused(encoder, values), replace(self._inputs, operators=operators))
 
-    @property
-    def _shares(self) -> SparseMatrix:
+    def _shares(self, way: str) -> SparseMatrix:
         adjacency = self.graph.adjacency
         return adjacency.kept(
-            "neighbour-shares-matrix",
-            lambda matrix: SparseMatrix.from_scipy(neighbour_shares(self.graph), matrix.dtype).to(matrix.device),
+            f"neighbour-shares-matrix-{way}",
+            lambda matrix: SparseMatrix.from_scipy(neighbour_shares(self.graph, way), matrix.dtype).to(matrix.device),
         )
 
     def _faded(self, name: str, matrix: SparseMatrix, present: Tensor) -> SparseMatrix:

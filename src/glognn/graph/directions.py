@@ -142,21 +142,28 @@ def new_link_rows(extension: Extension, name: str) -> SparseMatrix:
     return _sparse(_unit(_divided(rows, None, _sums(known, 0 if name == "out" else 1), 0.5)), extension.known)
 
 
-def neighbour_means(graph: Graph) -> Any:
-    """Mean of the features of all neighbours, n x f, sparse where features are."""
-    if (made := graph.made_together("neighbour-means")) is not None:
+def neighbour_means(graph: Graph, way: str = "both") -> Any:
+    """Mean of the features of all neighbours, or of those that a node points to ("out") or is pointed to by ("in"):
+    n x f, sparse where features are."""
+    if (made := graph.made_together(f"neighbour-means-{way}")) is not None:
         return made
-    return _means(joined_edges(graph.adjacency), graph)
+    return _means(_neighbours(graph.adjacency, way), graph)
 
 
-def neighbour_shares(graph: Graph) -> sp.csr_array:
+def neighbour_shares(graph: Graph, way: str = "both") -> sp.csr_array:
     """With which weight each neighbour is in that mean, n x n."""
 
     def make(matrix: SparseMatrix) -> sp.csr_array:
-        joined = joined_edges(graph.adjacency)
-        return _divided(joined, _sums(joined, 1), None, 1.0)
+        given = _neighbours(graph.adjacency, way)
+        return _divided(given, _sums(given, 1), None, 1.0)
 
-    return graph.adjacency.kept("neighbour-shares", make)
+    return graph.adjacency.kept(f"neighbour-shares-{way}", make)
+
+
+def _neighbours(adjacency: Adjacency, way: str) -> sp.csr_array:
+    if way == "both":
+        return joined_edges(adjacency)
+    return edges(adjacency) if way == "out" else sp.csr_array(edges(adjacency).T)
 
 
 def joined_edges(adjacency: Adjacency) -> sp.csr_array:
@@ -164,10 +171,11 @@ def joined_edges(adjacency: Adjacency) -> sp.csr_array:
     return _both_ways(edges(adjacency), sp.csr_array(edges(adjacency).T))
 
 
-def new_neighbour_means(extension: Extension) -> Any:
+def new_neighbour_means(extension: Extension, way: str = "both") -> Any:
     """The same of new nodes, over known neighbours: m x f."""
-    joined = _both_ways(*new_edges(extension))[:, : extension.known.num_nodes]
-    return _means(sp.csr_array(joined), extension.known)
+    leaving, arriving = new_edges(extension)
+    given = _both_ways(leaving, arriving) if way == "both" else leaving if way == "out" else arriving
+    return _means(sp.csr_array(given[:, : extension.known.num_nodes]), extension.known)
 
 
 def _means(rows: sp.csr_array, graph: Graph) -> Any:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FEATURES = "features"
 ADJACENCY = "adjacency"
 LINK, LINK_IN, DEGREES, NEIGHBOURS = "link", "link_in", "degrees", "neighbours"
+MEANS = {NEIGHBOURS: "both", "neighbours_out": "out", "neighbours_in": "in"}
+"""Inputs that are means of neighbours' features, by the direction of the edges to them."""
 OUT, IN, BOTH = "out", "in", "both"
 
 Word = tuple[str, ...]
@@ -137,6 +139,15 @@ def _direction(name: str) -> Operator:
     )
 
 
+def _means(way: str) -> Input:
+    return Input(
+        columns=lambda num_features, num_nodes: num_features,
+        make=lambda graph, normalization: _directions().neighbour_means(graph, way),
+        new_rows=lambda extension, normalization: _directions().new_neighbour_means(extension, way),
+        bytes=lambda sizes, normalization: 4 * sizes.nodes * sizes.features,
+    )
+
+
 INPUTS: dict[str, Input] = {
     FEATURES: Input(
         columns=lambda num_features, num_nodes: num_features,
@@ -158,12 +169,7 @@ INPUTS: dict[str, Input] = {
         new_rows=lambda extension, normalization: _directions().new_degrees(extension),
         bytes=lambda sizes, normalization: 4 * _directions().DEGREE_COLUMNS * sizes.nodes,
     ),
-    NEIGHBOURS: Input(
-        columns=lambda num_features, num_nodes: num_features,
-        make=lambda graph, normalization: _directions().neighbour_means(graph),
-        new_rows=lambda extension, normalization: _directions().new_neighbour_means(extension),
-        bytes=lambda sizes, normalization: 4 * sizes.nodes * sizes.features,
-    ),
+    **{name: _means(way) for name, way in MEANS.items()},
 }
 
 OPERATORS: dict[str, Operator] = {

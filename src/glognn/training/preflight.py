@@ -18,7 +18,7 @@ from glognn.errors import MemoryExhaustedError, TooLargeError
 from glognn.models.configs import GloGNN2Config, GloGNNConfig, GloGNNPlusPlusConfig
 from glognn.models.memory import PARAMETER_COPIES, VALUE_BYTES, Sizes
 from glognn.native.memory import CoreSizes, InputSizes
-from glognn.nn.inputs import ADJACENCY, FEATURES, INPUTS, LINK, LINK_IN, NEIGHBOURS
+from glognn.nn.inputs import ADJACENCY, FEATURES, INPUTS, LINK, LINK_IN, MEANS
 from glognn.training.allocator import give_back_large_blocks
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _stored(name: str, model: GloGNNConfig | GloGNN2Config, sizes: Sizes) -> int
         return sizes.entries if model.normalization == "none" else sizes.looped
     if name in (LINK, LINK_IN):
         return sizes.entries
-    if name == NEIGHBOURS and sizes.feature_entries is not None:  # at most: features of neighbours may be the same
+    if name in MEANS and sizes.feature_entries is not None:  # at most: features of neighbours may be the same
         return min(sizes.nodes * sizes.features, sizes.entries * sizes.feature_entries // max(sizes.nodes, 1))
     return sizes.feature_entries if name == FEATURES else None
 

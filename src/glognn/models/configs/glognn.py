@@ -27,7 +27,7 @@ from glognn.nn.inputs import (
     INPUTS,
     LINK,
     LINK_IN,
-    NEIGHBOURS,
+    MEANS,
     OUT,
     Word,
     all_words,
@@ -188,7 +188,7 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
     )
 
 
-_READABLE = (FEATURES, LINK, LINK_IN, DEGREES, NEIGHBOURS)
+_READABLE = (FEATURES, LINK, LINK_IN, DEGREES, *MEANS)
 
 
 class GloGNN2Config(ObjectiveConfig, ModelConfig):
@@ -234,7 +234,8 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     reads: str = several(
         f"{FEATURES} {LINK} {DEGREES}",
         "What the encoder reads: 'features' (left out where a graph has none), rows of links out of a node ('link') or "
-        "into it ('link_in'), 'degrees', means of the neighbours' features ('neighbours').",
+        "into it ('link_in'), 'degrees', means of the features of all neighbours ('neighbours'), of those that a node "
+        "points to ('neighbours_out') and of those that point to it ('neighbours_in').",
         _READABLE,
     )
     gated: str = several("", "Those of 'reads' with a learnt weight that can reach zero.", _READABLE)
