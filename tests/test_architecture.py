@@ -156,4 +156,5 @@ def test_settings_are_declared_with_help_and_valid_defaults() -> None:
         for info in group.infos():
             assert info.help.endswith("."), (group, info.name)
             assert info.rule.convert(info.default) == info.default
-            assert info.before is None or info.rule.convert(info.before) == info.before
+            alike = info.before if isinstance(info.before, tuple) else (info.before,)
+            assert all(each is None or info.rule.convert(each) == each for each in alike)
