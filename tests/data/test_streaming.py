@@ -21,6 +21,7 @@ from glognn.distributed.methods import METHODS
 from glognn.distributed.shards import Shards, write_graph
 from glognn.errors import InputError
 from glognn.experiments.config import resolve
+from glognn.experiments.distributed import divide_tables
 from glognn.experiments.run import load_graph
 from glognn.graph.config import GraphConfig
 from tests.conftest import make_data
@@ -167,6 +168,34 @@ def test_wrong_tables_are_refused_in_the_same_words(ending: str, tmp_path: Path)
     options = replace(options, unknown_edges="drop", edge_weight="a")
     with pytest.raises(InputError, match="--edge-weight must be a column other than the edges' ends"):
         stream_tables(options, tmp_path / "streamed", 3)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "none"])
+def test_tables_are_prepared_for_parts_as_they_are_for_one_process(kind: str, tmp_path: Path) -> None:
+    """Features of many categories are divided by their lengths; of a ring without columns there are none."""
+    numbers = np.arange(60)
+    nodes = pd.DataFrame({"id": numbers, "fraud": np.where(numbers % 3, "no", "yes")})
+    if kind == "sparse":
+        nodes["town"] = [f"town {number // 2}" for number in numbers]
+        nodes["street"] = [f"street {number // 3}" for number in numbers]
+    edges = pd.DataFrame({"a": numbers, "b": np.roll(numbers, 1)})
+    for name, frame in (("nodes", nodes), ("edges", edges)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = {name: tmp_path / f"{name}.csv" for name in ("nodes", "edges")}
+    options = TableOptions(**files, label="fraud", category_columns=["town", "street"] if kind == "sparse" else [])
+    kept, data = graph_from_tables(options)
+    path = kept.save(tmp_path / "whole", data)
+    [config] = resolve(["mlp"], None, {}, str(path), None)
+    whole = load_graph(config).graph
+    assert whole.config.feature_normalization == ("length" if kind == "sparse" else "none")
+    asked = {} if kind == "sparse" else {"feature_normalization": "auto"}
+    _, shards = divide_tables(options, 2, "contiguous", tmp_path / "parts", asked)
+    assert shards.config == whole.config
+    assert shards.fingerprint(torch.float32) == whole.fingerprint()
+    assert can_stream(path, "balanced", config.graph)
+    (tmp_path / "edges.csv").unlink()
+    with pytest.raises(InputError, match="which --partition metis with --feature-normalization auto cannot be"):
+        divide_tables(options, 2, "metis", tmp_path / "parts", {})
 
 
 def test_wrong_edges_are_refused_as_elsewhere(tmp_path: Path) -> None:
