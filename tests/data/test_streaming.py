@@ -157,7 +157,9 @@ def test_tables_are_streamed_to_the_graph_that_they_are_in_memory(
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_wrong_tables_are_refused_in_the_same_words(ending: str, tmp_path: Path) -> None:
+def test_wrong_tables_are_refused_in_the_same_words(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = replace(tables(tmp_path, ending, "text"), unknown_edges="error")
     with pytest.raises(InputError) as whole:
         graph_from_tables(options)
@@ -165,6 +167,15 @@ def test_wrong_tables_are_refused_in_the_same_words(ending: str, tmp_path: Path)
         stream_tables(options, tmp_path / "streamed", 3)
     assert str(streamed.value) == str(whole.value)
     assert "Got 1 of 300 edges to unknown ids ('x')" in str(whole.value)
+    edges = pd.read_csv(tmp_path / "edges.csv") if ending == "csv" else pd.read_parquet(tmp_path / "edges.parquet")
+    edges.loc[250, "a"] = None
+    edges.to_csv(tmp_path / "lost.csv", index=False)
+    edges.to_parquet(tmp_path / "lost.parquet", row_group_size=50)
+    edges.to_feather(tmp_path / "lost.feather")
+    monkeypatch.setattr(tables_module, "BLOCK_ROWS", 17)
+    for kind in (ending, "feather"):
+        with pytest.raises(InputError, match=r"Every row of column 'a' of '.*' must have an id. Got none in row 251\."):
+            stream_tables(replace(options, edges=tmp_path / f"lost.{kind}"), tmp_path / "streamed", 3)
     options = replace(options, unknown_edges="drop", edge_weight="a")
     with pytest.raises(InputError, match="--edge-weight must be a column other than the edges' ends"):
         stream_tables(options, tmp_path / "streamed", 3)
