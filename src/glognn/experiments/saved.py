@@ -41,7 +41,7 @@ from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
 from glognn.records import misfit
 from glognn.training.calibration import Calibration
-from glognn.training.config import ThresholdRule, TrainingConfig
+from glognn.training.config import ThresholdRule, TrainingConfig, mean_threshold
 from glognn.training.devices import resolve_device
 from glognn.training.new_nodes import predict_new_nodes
 from glognn.training.predict import predict
@@ -142,8 +142,7 @@ class Saved(ABC):
             if not len(y):
                 raise InputError(f"'{self.folder}' has no validation nodes: give --threshold a probability.")
             found.append(choose_threshold(said, y, judge, rule))
-        chosen = statistics.fmean(each for each in found if each is not None)
-        return self._with_threshold(chosen, describe_rule(rule, training.metric))
+        return self._with_threshold(mean_threshold(found), describe_rule(rule, training.metric))
 
     def _with_threshold(self, threshold: float | None, words: str) -> Self:
         changed: Any = replace(self, threshold=threshold, threshold_for=words)  # type: ignore[type-var]
@@ -380,12 +379,6 @@ def on_validation(graph: Graph, split: int, found: Probabilities) -> tuple[Proba
     """Of the validation nodes of a split, with their classes."""
     nodes = graph.indices(split)["val"].cpu().numpy()
     return found[nodes], graph.y.cpu().numpy()[nodes]
-
-
-def mean_threshold(models: Sequence[SavedModel]) -> float | None:
-    """Of models that are averaged, where all have one."""
-    known = [model.threshold for model in models if model.threshold is not None]
-    return statistics.fmean(known) if len(known) == len(models) else None
 
 
 def read_calibration(place: Path, content: Any, num_classes: int) -> Calibration | None:

@@ -31,7 +31,6 @@ from glognn.experiments.saved import (
     Saved,
     SavedModel,
     class_array,
-    mean_threshold,
     on_validation,
     open_run,
     read_calibration,
@@ -40,6 +39,7 @@ from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
 from glognn.training.calibration import Calibration
+from glognn.training.config import mean_threshold
 from glognn.training.preflight import ran_out
 
 if TYPE_CHECKING:
@@ -276,7 +276,8 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     if not models:
         return replace(opened, threshold_for=str(found.get("threshold_for", "")))
     [own] = opened.members.values()
-    return replace(opened, alone=True, threshold=mean_threshold(own), threshold_for=own[0].threshold_for)
+    threshold = mean_threshold(each.threshold for each in own)
+    return replace(opened, alone=True, threshold=threshold, threshold_for=own[0].threshold_for)
 
 
 def _best(folder: Path, record: Report, names: Sequence[str]) -> str:
