@@ -21,6 +21,7 @@ _KEEPALIVES = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "tcp_ke
 
 
 def is_postgres(storage: str | None) -> bool:
+    """Whether the URL of a storage is one of PostgreSQL."""
     return bool(storage) and str(storage).startswith(POSTGRES)
 
 

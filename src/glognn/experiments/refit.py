@@ -51,6 +51,7 @@ def ask_for_refit(folder: Path) -> None:
 
 
 def is_asked_for(folder: Path) -> bool:
+    """Whether a run is to be trained on all labels, or has been."""
     return (folder / REFIT / REFIT_RECORD).is_file()
 
 

@@ -144,6 +144,7 @@ def way_table(found: Explanation) -> Table:
 
 
 def way_name(found: Explanation, way: dict[str, Any]) -> str:
+    """By which hops, or by likeness in which column, in words."""
     if way["kind"] == "hops":
         letters = way["name"].split("·")
         steps = f"{len(letters)} hop{'s' * (len(letters) > 1)}"
