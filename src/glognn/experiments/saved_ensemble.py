@@ -26,15 +26,9 @@ from glognn.experiments.ensemble import apply
 from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.reports import Report, damaged, read_ensemble
-from glognn.experiments.saved import (
-    Probabilities,
-    Saved,
-    SavedModel,
-    class_array,
-    on_validation,
-    open_run,
-    read_calibration,
-)
+from glognn.experiments.saved import open_run
+from glognn.experiments.saved_base import Probabilities, Saved
+from glognn.experiments.saved_model import SavedModel, class_array, on_validation, read_calibration
 from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 from glognn.storage import write_text

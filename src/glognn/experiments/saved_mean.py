@@ -21,7 +21,9 @@ from glognn.experiments.config import RunConfig
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.refit import open_refit
 from glognn.experiments.reports import Report
-from glognn.experiments.saved import Probabilities, Saved, SavedModel, choose_run
+from glognn.experiments.saved import choose_run
+from glognn.experiments.saved_base import Probabilities, Saved
+from glognn.experiments.saved_model import SavedModel
 from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 from glognn.training.config import mean_threshold
