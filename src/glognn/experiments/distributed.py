@@ -213,8 +213,8 @@ def _check_prepared(config: RunConfig, folder: Path) -> None:
         raise InputError(f"'{folder}' was made with --directed: train on it with --directed, or make other shards.")
     if config.graph.feature_normalization != "none":
         raise InputError(
-            f"'{folder}' holds features as they were made: train with --feature-normalization none, or make shards "
-            f"with --feature-normalization {config.graph.feature_normalization}."
+            f"'{folder}' holds features as they were made. Leave out --feature-normalization "
+            f"{config.graph.feature_normalization}: it is an option of glognn shard."
         )
 
 
