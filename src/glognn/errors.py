@@ -39,7 +39,7 @@ class BusyError(InputError):
 
 
 class WriteError(GloGNNError, OSError):
-    """A file that cannot be written, as on a full disk; what was there before is kept."""
+    """A file that cannot be written, as on a full disk, or a database that is lost; what was there before is kept."""
 
 
 class MissingFileError(InputError):

@@ -116,6 +116,7 @@ def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write text in UTF-8, with a line feed at the end of each line, as a whole or not at all."""
     write_atomically(path, lambda temporary: _write_text(temporary, text))
 
 
@@ -124,4 +125,5 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
+    """Write JSON in the same way."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")

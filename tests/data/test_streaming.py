@@ -21,6 +21,7 @@ from glognn.distributed.methods import METHODS
 from glognn.distributed.shards import Shards, write_graph
 from glognn.errors import InputError
 from glognn.experiments.config import resolve
+from glognn.experiments.distributed import divide_tables
 from glognn.experiments.run import load_graph
 from glognn.graph.config import GraphConfig
 from tests.conftest import make_data
@@ -156,7 +157,9 @@ def test_tables_are_streamed_to_the_graph_that_they_are_in_memory(
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_wrong_tables_are_refused_in_the_same_words(ending: str, tmp_path: Path) -> None:
+def test_wrong_tables_are_refused_in_the_same_words(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = replace(tables(tmp_path, ending, "text"), unknown_edges="error")
     with pytest.raises(InputError) as whole:
         graph_from_tables(options)
@@ -164,9 +167,46 @@ def test_wrong_tables_are_refused_in_the_same_words(ending: str, tmp_path: Path)
         stream_tables(options, tmp_path / "streamed", 3)
     assert str(streamed.value) == str(whole.value)
     assert "Got 1 of 300 edges to unknown ids ('x')" in str(whole.value)
+    edges = pd.read_csv(tmp_path / "edges.csv") if ending == "csv" else pd.read_parquet(tmp_path / "edges.parquet")
+    edges.loc[250, "a"] = None
+    edges.to_csv(tmp_path / "lost.csv", index=False)
+    edges.to_parquet(tmp_path / "lost.parquet", row_group_size=50)
+    edges.to_feather(tmp_path / "lost.feather")
+    monkeypatch.setattr(tables_module, "BLOCK_ROWS", 17)
+    for kind in (ending, "feather"):
+        with pytest.raises(InputError, match=r"Every row of column 'a' of '.*' must have an id. Got none in row 251\."):
+            stream_tables(replace(options, edges=tmp_path / f"lost.{kind}"), tmp_path / "streamed", 3)
     options = replace(options, unknown_edges="drop", edge_weight="a")
     with pytest.raises(InputError, match="--edge-weight must be a column other than the edges' ends"):
         stream_tables(options, tmp_path / "streamed", 3)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "none"])
+def test_tables_are_prepared_for_parts_as_they_are_for_one_process(kind: str, tmp_path: Path) -> None:
+    """Features of many categories are divided by their lengths; of a ring without columns there are none."""
+    numbers = np.arange(60)
+    nodes = pd.DataFrame({"id": numbers, "fraud": np.where(numbers % 3, "no", "yes")})
+    if kind == "sparse":
+        nodes["town"] = [f"town {number // 2}" for number in numbers]
+        nodes["street"] = [f"street {number // 3}" for number in numbers]
+    edges = pd.DataFrame({"a": numbers, "b": np.roll(numbers, 1)})
+    for name, frame in (("nodes", nodes), ("edges", edges)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = {name: tmp_path / f"{name}.csv" for name in ("nodes", "edges")}
+    options = TableOptions(**files, label="fraud", category_columns=["town", "street"] if kind == "sparse" else [])
+    kept, data = graph_from_tables(options)
+    path = kept.save(tmp_path / "whole", data)
+    [config] = resolve(["mlp"], None, {}, str(path), None)
+    whole = load_graph(config).graph
+    assert whole.config.feature_normalization == ("length" if kind == "sparse" else "none")
+    asked = {} if kind == "sparse" else {"feature_normalization": "auto"}
+    _, shards = divide_tables(options, 2, "contiguous", tmp_path / "parts", asked)
+    assert shards.config == whole.config
+    assert shards.fingerprint(torch.float32) == whole.fingerprint()
+    assert can_stream(path, "balanced", config.graph)
+    (tmp_path / "edges.csv").unlink()
+    with pytest.raises(InputError, match="which --partition metis with --feature-normalization auto cannot be"):
+        divide_tables(options, 2, "metis", tmp_path / "parts", {})
 
 
 def test_wrong_edges_are_refused_as_elsewhere(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import distributed as dist
 
+from glognn.distributed import ranks as ranks_module
 from glognn.distributed.partition import make_partition
 from glognn.distributed.ranks import RankError, Ranks, together
 from glognn.distributed.shards import Shards, write_graph
@@ -128,3 +130,13 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(folder: Path) -> None:
     (folder / "checkpoint" / "shards-4" / "1-of-2.safetensors").unlink()
     with pytest.raises(InputError, match="is damaged \\(There is no file .*1-of-2.safetensors"):
         _train(Ranks(), folder)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_never_starts_is_named_by_the_others(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = dist.HashStore()
+    store.set("asks/1", "by a process that has ended since")
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setattr(ranks_module, "rendezvous", lambda url: iter([(store, rank, 2)]))
+    with pytest.raises(RankError, match=rf"^No answer within 0.2 s \(--timeout\) from rank {1 - rank} of 2: it"):
+        Ranks.from_environment(0.2)

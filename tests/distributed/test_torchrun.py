@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from glognn.cli.main import app
@@ -70,22 +71,30 @@ def test_a_killed_rank_is_started_again_and_the_run_ends_as_any_other(graph: Pat
     assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 81
 
 
-def test_shards_are_a_graph_for_one_process_and_for_ranks(graph: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "wishes"), [("gcn", []), ("glognn2", ["--directed", "--feature-normalization", "auto"])]
+)
+def test_shards_are_a_graph_for_one_process_and_for_ranks(
+    model: str, wishes: list[str], graph: Path, tmp_path: Path
+) -> None:
     runner, out = CliRunner(), tmp_path / "shards"
-    made = runner.invoke(app, ["shard", str(graph), str(out), "--parts", "3", "--partition", "contiguous"])
+    made = runner.invoke(app, ["shard", str(graph), str(out), "--parts", "3", "--partition", "contiguous", *wishes])
     assert made.exit_code == 0, made.output
     assert "3 parts (contiguous): " in made.output
     assert "--parts" in runner.invoke(app, ["shard", "--help"]).output
     assert "of the edges are cut" in made.output
     scores = []
     for name, more in (("whole", ["--engine", "eager"]), ("part", ["--distributed"])):
-        flags = ["--dataset", str(out), "--split", "0", "--model", "gcn", "--epochs", "3", "--dropout", "0", *more]
+        flags = ["--dataset", str(out), "--split", "0", "--model", model, "--epochs", "3", "--dropout", "0", *more]
         done = runner.invoke(app, ["train", *flags, "--dtype", "float64", "--out", str(tmp_path / name)])
         assert done.exit_code == 0, done.output
         report = json.loads((tmp_path / name / "report.json").read_text())
         scores.append((report["scores"]["last"]["val_loss"], report["data"]["fingerprint"]))
-    assert scores[0][1] == scores[1][1], "the fingerprint of the whole graph"
+    assert scores[0][1] == scores[1][1] == Shards.open(out).fingerprint(torch.float64), "of the graph as it was made"
     assert scores[0][0] == pytest.approx(scores[1][0], rel=1e-9)
+    asked = ["train", "--dataset", str(out), "--distributed", "--feature-normalization", "row"]
+    with pytest.raises(InputError, match="Leave out --feature-normalization row: it is an option of glognn shard"):
+        runner.invoke(app, [*asked, "--model", model], catch_exceptions=False)
 
 
 def test_a_part_is_read_from_its_own_files_alone(graph: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from glognn.data.npz import write_npz
-from glognn.errors import InputError
+from glognn.errors import InputError, WriteError
 from glognn.experiments import run
 from glognn.experiments.database import Database
 from glognn.experiments.jobs import run_jobs
@@ -244,3 +244,20 @@ def test_a_database_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> Non
     open_folder(tmp_path, SEARCH)
     with pytest.raises(InputError, match="The storage 'postgresql\\+psycopg://me:\\*\\*\\*@127.0.0.1:1/x' cannot be"):
         open_study(tmp_path, SEARCH, "postgresql+psycopg://me:secret@127.0.0.1:1/x")
+    with pytest.raises(InputError, match="^--storage must be a URL such as postgresql.*. Got what cannot"):
+        Database("postgresql+psycopg://me:secret@host:port/x")
+
+
+def test_a_session_that_is_lost_holds_nothing_and_spoils_nothing(database: str) -> None:
+    """As when the server is started again while a run is trained."""
+    shared, ended = Database(database), "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+    with shared.held("a run"):
+        assert shared.is_held("a run")
+        shared.ask(ended)
+    assert not shared.is_held("a run")
+
+
+def test_a_database_that_is_lost_is_said_in_one_line(database: str) -> None:
+    shared = Database(database)
+    with pytest.raises(WriteError, match=r"^The storage '.*' does not answer as it did: .*glognn_lost"):
+        shared.ask("SELECT run FROM glognn_lost")

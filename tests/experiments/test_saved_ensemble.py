@@ -19,11 +19,12 @@ from glognn import GloGNNClassifier, InputError
 from glognn.cli.main import app
 from glognn.data.table_graph import TableOptions
 from glognn.errors import DataWarning
-from glognn.experiments import saved as room
+from glognn.experiments import saved_model as room
 from glognn.experiments.auto import auto
 from glognn.experiments.ensemble import apply
-from glognn.experiments.saved import SavedModel, open_saved
+from glognn.experiments.saved import open_saved
 from glognn.experiments.saved_ensemble import SavedEnsemble
+from glognn.experiments.saved_model import SavedModel
 from glognn.experiments.verify import verify
 from tests.conftest import make_data
 

@@ -16,8 +16,9 @@ from glognn.data.npz import write_npz
 from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError
 from glognn.experiments.refit import on_all_labels, read_refit
-from glognn.experiments.saved import SavedModel, open_saved
+from glognn.experiments.saved import open_saved
 from glognn.experiments.saved_mean import SavedMean
+from glognn.experiments.saved_model import SavedModel
 from glognn.experiments.verify import verify
 from tests.conftest import make_data
 

@@ -24,6 +24,7 @@ from glognn.models.gcn import GCN
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.models.glognn2 import GloGNN2
 from glognn.models.trees import Trees
+from glognn.report.explanation import how
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
 from glognn.training.predict import predict
@@ -172,6 +173,7 @@ def test_trees_are_explained_by_their_paths() -> None:
         [found] = explain(model, data, 4, changes=["nodes"])
         assert found.method == "tree paths"
         assert found.listed == []
+        assert "listed" not in how(found)
         total = sum(share.scores for share in found.inputs) + found.own["mean over nodes"]
         np.testing.assert_allclose(total, found.scores, atol=1e-5)
         assert "feature 0" in {share.name for share in found.inputs}

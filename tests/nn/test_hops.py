@@ -11,6 +11,7 @@ from glognn.graph.graph import Graph
 from glognn.nn import hops as hops_module
 from glognn.nn.hops import Hops
 from glognn.nn.inputs import ADJACENCY, powers
+from glognn.ops.products import ScaledMatrix
 from tests.reference.dense import reachability
 
 
@@ -33,6 +34,17 @@ def test_powers_need_one_product_each(operator: Graph, num_hops: int, monkeypatc
     assert len(calls) == num_hops
     torch.testing.assert_close(hops.transposed({ADJACENCY: matrix}, dense), P.T @ dense)
     assert len(calls) == 2 * num_hops
+
+
+def test_a_scaled_operator_is_scaled_too_where_sums_are_added_as_they_are_written(operator: Graph) -> None:
+    """As kernels do on a GPU."""
+    matrix, hops = operator.adjacency.normalized("row"), Hops(powers(3)).double()
+    rows, columns = torch.rand(15, 1).double(), torch.rand(15, 1).double()
+    scaled = {ADJACENCY: ScaledMatrix.of(matrix, rows, columns)}
+    dense, added = torch.randn(15, 4).double(), torch.randn(15, 4).double()
+    P = reachability(rows * matrix.csr.to_dense() * columns.T, hops.weight.detach())
+    torch.testing.assert_close(hops(scaled, dense), P @ dense)
+    torch.testing.assert_close(hops(scaled, dense, added), P @ dense + added)
 
 
 def test_weights_start_at_one_over_their_number() -> None:

@@ -74,6 +74,15 @@ def test_perfect_order_stays_in_bounds() -> None:
     assert told[-1, 1] == pytest.approx(6 / 7, abs=1e-3)
 
 
+def test_what_says_the_same_of_all_nodes_says_nothing_of_the_temperature() -> None:
+    found, y = np.full((10, 2), 0.5), np.repeat([0, 1], [6, 4])
+    fitted = Calibration.fit("temperature", found, y, shifted=True)
+    assert fitted.temperature == 1.0
+    told = fitted.apply(np.array([[0.5, 0.5], [0.4, 0.6]]))
+    assert told[0, 1] == pytest.approx((6 / 8 + 4 * 5 / 6) / 10, abs=1e-4)
+    assert told[1, 1] / told[1, 0] == pytest.approx(1.5 * told[0, 1] / told[0, 0])
+
+
 def test_isotonic_is_that_of_scikit_learn() -> None:
     found, y = said(2, factor=3.0)
     for positive in (0, 1):

@@ -30,6 +30,7 @@ from glognn.training.driver import train, train_batch
 from glognn.training.evaluation import class_weights
 from glognn.training.history import TrainingResult
 from glognn.training.predict import predict
+from glognn.training.threshold import calibrate_and_choose
 
 CONFIG = TrainingConfig(
     epochs=40, dtype="float64", device="cpu", threads=1, class_weight="balanced", early_stopping="none"
@@ -211,3 +212,16 @@ def test_runs_made_before_these_settings_keep_their_names() -> None:
     assert settings_hash(tables) == settings_hash(tables | {"training": before})
     changed = tables["training"] | {"class_weight": "balanced"}
     assert settings_hash(tables) != settings_hash(tables | {"training": changed})
+
+
+def test_validation_nodes_of_one_class_decide_nothing_that_was_left_open() -> None:
+    data = rare_data()
+    data.val_mask &= (data.y == 0).unsqueeze(1)
+    graph = Graph.from_data(data, dtype=torch.float64)
+    model, config = build(0).double(), replace(CONFIG, metric="precision_at_k", positive_class="1")
+    assert calibrate_and_choose(model, graph, 0, config) == (None, None)
+    calibration, threshold = calibrate_and_choose(model, graph, 0, replace(config, calibrate="temperature"))
+    assert calibration is not None
+    assert threshold is None
+    with pytest.raises(InputError, match="A threshold must be chosen on nodes of both classes"):
+        calibrate_and_choose(model, graph, 0, replace(config, threshold="validation"))

@@ -38,6 +38,7 @@ def empty_row(dataset: str, method: str) -> Row:
 
 
 def make_record(config: BenchConfig, device: torch.device) -> Record:
+    """A record without rows yet, with where and by what it is made."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": KIND,

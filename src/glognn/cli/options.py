@@ -88,6 +88,7 @@ _COMPLETED = {"model": MODEL_NAMES, "models": MODEL_NAMES, "dataset": DATASET_NA
 
 
 def flag(name: str) -> str:
+    """The option of a setting: ``--hidden-channels``."""
     return f"--{name.replace('_', '-')}"
 
 

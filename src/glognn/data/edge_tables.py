@@ -157,7 +157,8 @@ def stream_relations(
         means = _streamed_means(path, named, wanted) if scaled else [1.0] * len(named)
         rows, kept, lost, strange = 0, 0, 0, list[Any]()
         for table in read_blocks(path, numbers=named, **wanted):
-            index = locate([read_ids(table[name], f"column '{name}' of '{path}'") for name in (first, second)], ids)
+            ends = [read_ids(table[name], f"column '{name}' of '{path}'", rows) for name in (first, second)]
+            index = locate(ends, ids)
             weights = [_weights(table[name], path, name, rows) / mean for name, mean in zip(named, means, strict=True)]
             total = np.sum(weights, axis=0) if named else np.ones(table.num_rows) if any(own) else None
             known = (index >= 0).all(axis=0)

@@ -52,6 +52,7 @@ def mirror_dir(given: str | Path | None = None) -> Path | None:
 
 
 def file_sha256(path: Path) -> str:
+    """Of the content of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -26,8 +26,9 @@ _FACTOR = np.int64(secrets.randbits(62) | 1)
 _BYTES = bytes(secrets.SystemRandom().sample(range(256), 256))
 
 
-def read_ids(column: Values, place: str) -> Values:
-    """Ids as text or whole numbers, none of them missing; ``place`` names the column in errors.
+def read_ids(column: Values, place: str, before: int = 0) -> Values:
+    """Ids as text or whole numbers, none of them missing; ``place`` names the column in errors, which is read so many
+    rows ``before``.
 
     Fractions are refused, whole ones too: what a table holds as 7.0 is '7' to one program and '7.0' to the next, and
     above 2**53 different ids are one fraction.
@@ -51,11 +52,8 @@ def read_ids(column: Values, place: str) -> Values:
         empty = pc.is_null(column)
         if text:
             empty = pc.or_(empty, pc.equal(pc.fill_null(column, ""), ""))
-        missing = pc.sum(empty).as_py()
-        row = pc.index(empty, pa.scalar(True)).as_py() + 1
-        raise InputError(
-            f"Every row of {place} must have an id. Got {missing:,} without one, the first in row {row:,}."
-        )
+        row = before + pc.index(empty, pa.scalar(True)).as_py() + 1
+        raise InputError(f"Every row of {place} must have an id. Got none in row {row:,}.")
     return column
 
 

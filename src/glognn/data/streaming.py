@@ -71,18 +71,24 @@ class _Stream:
 
 
 def can_stream(path: Path, method: str, config: GraphConfig) -> bool:
-    """Whether a file can be divided so: METIS wants the whole graph, and some normalisations all features."""
-    if path.suffix != ".npz" or method == "metis":
+    """Whether a file can be divided so."""
+    if path.suffix != ".npz":
         return False
     with zipfile.ZipFile(path) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
-    local = ("none", "row", "length", "auto") if ENCODED in names else ("none", "row", "length")
-    if config.feature_normalization not in local or not {"edge_index", "node_labels"} <= names:
+    of_tables = "feat_shape" not in names and (ENCODED in names or "node_features" not in names)
+    if not _by_parts(method, config, of_tables=of_tables) or not {"edge_index", "node_labels"} <= names:
         return False
     streams = [_Stream(path, name) for name in ("edge_index", "node_features") if name in names]
     for stream in streams:
         stream.close()
     return all(stream.by_rows for stream in streams)
+
+
+def _by_parts(method: str, config: GraphConfig, *, of_tables: bool) -> bool:
+    """Whether a part needs no other: METIS wants the whole graph, and some normalisations all features; 'auto' but
+    for features of tables, or none."""
+    return method != "metis" and config.feature_normalization in ("none", "row", "length", *["auto"] * of_tables)
 
 
 def stream_npz(
@@ -104,13 +110,13 @@ def stream_tables_to_parts(
     """Divide the graph of a user's tables, in the memory of one part; beside the parts lie the ids of nodes, in their
     order (``nodes.parquet``), and how columns became features (``tables.json``).
     """
+    if not _by_parts(method, config, of_tables=True):
+        raise InputError(
+            f"Tables are divided part by part, which --partition {method} with --feature-normalization "
+            f"{config.feature_normalization} cannot be: take balanced or contiguous, and none, row, length or auto."
+        )
     with tempfile.TemporaryDirectory(dir=_made(folder)) as place:
         kept = stream_tables(options, Path(place), parts)
-        if not can_stream(Path(place, GRAPH), method, config):
-            raise InputError(
-                f"Tables are divided part by part, which --partition {method} with --feature-normalization "
-                f"{config.feature_normalization} cannot be: take balanced or contiguous, and none, row, length or auto."
-            )
         shards = stream_npz(Path(place, GRAPH), parts, method, folder, config, dtype)
     kept.save_names(folder)
     record = shards.record | {"facts": shards.record["facts"] | {"dataset": str(folder)}}
@@ -225,7 +231,7 @@ class _Division:
         return width, nonzeros < SPARSE_BELOW * self.num_nodes * width
 
     def _fitting(self) -> str:
-        """What 'auto' is for features of tables, each of which has its scale, as in memory."""
+        """What 'auto' is for features of tables, each of which has its scale, or for none, as in memory."""
         if not self.sparse:
             return "none"
         stream = _Stream(self.path, "node_features")

@@ -217,6 +217,7 @@ def degree_table(index: IntArray, count: int) -> Table:
 
 
 def table_of_degrees(degrees: Sequence[IntArray]) -> Table:
+    """A table of how many edges lead out of each node and into it, given in this order."""
     import pyarrow as pa
 
     return pa.table({name: pa.array(each) for name, each in zip((OUT, IN), degrees, strict=True)})
@@ -369,6 +370,7 @@ def read_facts(
     edges: Edges,
     origin: str,
 ) -> dict[str, Any]:
+    """What a record tells of tables that were read: what was asked, the files by their sha256, and what they hold."""
     tables = [options.node_table, *options.edge_tables]
     given = {each.name: getattr(options, each.name) for each in fields(options)}
     given |= {name: list(given[name]) for name in ("drop_columns", "category_columns")}

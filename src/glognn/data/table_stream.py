@@ -144,12 +144,16 @@ def _write(path: Path, data: Data, edges: _EdgeFiles, blocks: list[Path]) -> Non
 
 def _member(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], kind: Any) -> Any:
     """A place for an array, after its head."""
-    out = archive.open(f"{name}.npy", "w", force_zip64=True)
+    out = _entry(archive, name)
     head = {"descr": np.lib.format.dtype_to_descr(np.dtype(kind)), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(out, head)
     return out
 
 
 def _whole(archive: zipfile.ZipFile, name: str, array: Any) -> None:
-    with archive.open(f"{name}.npy", "w") as out:
+    with _entry(archive, name) as out:
         np.lib.format.write_array(out, array, allow_pickle=False)
+
+
+def _entry(archive: zipfile.ZipFile, name: str) -> Any:
+    return archive.open(f"{name}.npy", "w", force_zip64=True)  # of more than 2 GiB, too

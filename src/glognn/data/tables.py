@@ -196,23 +196,10 @@ def read_blocks(
 ) -> Iterator[Table]:
     """Columns of a table of edges, some rows at a time; those of ``numbers`` must be numbers."""
     import pyarrow as pa
-    from pyarrow import csv, ipc, parquet
 
-    kind, signs = table_format(path)[0], text_signs(path, dialect)
-    rows = 0
+    signs, rows = text_signs(path, dialect), 0
     with _reading(path):
-        if isinstance(path, Frame):
-            batches: Any = path.table.select(columns).to_batches(BLOCK_ROWS)
-        elif kind == "parquet":
-            batches = parquet.ParquetFile(path).iter_batches(BLOCK_ROWS, columns=list(columns))
-        elif kind == "feather":
-            reader = ipc.open_file(pa.memory_map(str(path)))
-            batches = (reader.get_batch(place) for place in range(reader.num_record_batches))
-        else:
-            assert signs is not None
-            types = dict.fromkeys(ids, pa.string()) | dict.fromkeys(numbers, pa.float64())
-            batches = csv.open_csv(path, **_csv_options(signs, types, columns, nodes=False, lines=True))
-        for batch in batches:
+        for batch in _batches(path, signs, columns, ids, numbers):
             table = pa.Table.from_batches([batch]).select(columns)
             if not isinstance(path, Frame):
                 table.validate(full=True)
@@ -223,6 +210,30 @@ def read_blocks(
                 yield table
     if not rows:
         raise InputError(f"The table '{path}' must have rows. Got only the header instead.")
+
+
+def _batches(
+    path: Path | Frame,
+    signs: tuple[str, str] | None,
+    columns: Sequence[str],
+    ids: Sequence[str],
+    numbers: Sequence[str],
+) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import csv, ipc, parquet
+
+    if isinstance(path, Frame):
+        yield from path.table.select(columns).to_batches(BLOCK_ROWS)
+    elif signs is not None:
+        types = dict.fromkeys(ids, pa.string()) | dict.fromkeys(numbers, pa.float64())
+        with csv.open_csv(path, **_csv_options(signs, types, columns, nodes=False, lines=True)) as lines:
+            yield from lines
+    elif table_format(path)[0] == "parquet":
+        with parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(BLOCK_ROWS, columns=list(columns))
+    else:
+        with pa.memory_map(str(path)) as memory, ipc.open_file(memory) as reader:
+            yield from (reader.get_batch(place) for place in range(reader.num_record_batches))
 
 
 def _read_lines(

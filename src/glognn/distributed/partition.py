@@ -50,6 +50,7 @@ class Partition:
 
 
 def contiguous(num_nodes: int, parts: int) -> Partition:
+    """Blocks of nodes as they are numbered, equal in number but for one."""
     return Partition("contiguous", np.linspace(0, num_nodes, parts + 1).round().astype(np.int64))
 
 

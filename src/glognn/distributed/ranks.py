@@ -216,7 +216,10 @@ def _start(store: Any, rank: int, size: int, timeout: float) -> str:
     word = uuid.uuid4().hex
     if rank:
         store.set(f"asks/{rank}", word)
-        store.wait([f"answer/{word}"])
+        try:
+            store.wait([f"answer/{word}"])
+        except dist.DistStoreError:
+            raise _not_started([0], size, timeout) from None
         name = str(store.get(f"answer/{word}").decode())
         store.set(f"came/{name}/{rank}", "")
         return name
@@ -228,9 +231,13 @@ def _start(store: Any, rank: int, size: int, timeout: float) -> str:
                 absent.remove(other)
         time.sleep(0.02)
     if absent:
-        missing = ", ".join(f"rank {other} of {size}" for other in sorted(absent))
-        raise RankError(f"No answer within {timeout:g} s (--timeout) from {missing}: it has not started.")
+        raise _not_started(sorted(absent), size, timeout)
     return word
+
+
+def _not_started(absent: Sequence[int], size: int, timeout: float) -> RankError:
+    missing = ", ".join(f"rank {other} of {size}" for other in absent)
+    return RankError(f"No answer within {timeout:g} s (--timeout) from {missing}: it has not started.")
 
 
 class Arriving:

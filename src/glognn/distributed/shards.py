@@ -285,6 +285,7 @@ def write_parts(contents: Iterator[PartContent], partition: Partition, folder: P
 
 
 def write_part(folder: Path, part: int, content: PartContent) -> None:
+    """Write the Arrow files of one part."""
     place = folder / _name(part)
     columns: dict[str, Any] = {"node": content.nodes, "y": content.y, "entries": content.rows}
     columns |= {f"split_{split}": content.sets[:, split].copy() for split in range(content.sets.shape[1])}

@@ -29,8 +29,9 @@ from glognn.experiments.folder import new_folder, save_model
 from glognn.experiments.integrity import measure_files, sealed
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG
 from glognn.experiments.reports import CLASSIFIER_VERSION, damaged, read_ensemble
-from glognn.experiments.saved import SavedModel, holds_ensemble, open_saved
+from glognn.experiments.saved import holds_ensemble, open_saved
 from glognn.experiments.saved_ensemble import SavedEnsemble
+from glognn.experiments.saved_model import SavedModel
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import decide

@@ -50,5 +50,6 @@ def plain(value: Any) -> Any:
 
 
 def seed_of(random_state: Any) -> int:
+    """The seed that scikit-learn's ``random_state`` stands for; of a generator one that it draws."""
     value = plain(random_state)
     return value if isinstance(value, int) else int(check_random_state(value).randint(2**31 - 1))

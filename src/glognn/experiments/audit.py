@@ -12,8 +12,9 @@ import numpy as np
 from glognn.data.table_changes import read_changes
 from glognn.errors import InputError
 from glognn.experiments.explanations import feature_names
-from glognn.experiments.saved import Saved, SavedModel
+from glognn.experiments.saved_base import Saved
 from glognn.experiments.saved_ensemble import SavedEnsemble
+from glognn.experiments.saved_model import SavedModel
 from glognn.explain.drift import find_drift
 from glognn.explain.duplicates import find_duplicates
 from glognn.explain.explanation import Names

@@ -237,7 +237,8 @@ def _resolve_one(
     data = dict(tables.get("data", {}))
     file_dataset, file_splits = data.pop("dataset", usual_dataset), data.pop("splits", ALL_SPLITS)
     found = find_source(str(dataset or file_dataset))
-    usual = found.graph.as_dict() | dict(model.graph_settings)
+    wishes = {} if found.kind == "shards" else dict(model.graph_settings)  # a graph that is prepared has them behind it
+    usual = found.graph.as_dict() | wishes
 
     def pick(names: list[str]) -> dict[str, Any]:
         return {name: value for name, value in given.items() if name in names}

@@ -213,8 +213,8 @@ def _check_prepared(config: RunConfig, folder: Path) -> None:
         raise InputError(f"'{folder}' was made with --directed: train on it with --directed, or make other shards.")
     if config.graph.feature_normalization != "none":
         raise InputError(
-            f"'{folder}' holds features as they were made: train with --feature-normalization none, or make shards "
-            f"with --feature-normalization {config.graph.feature_normalization}."
+            f"'{folder}' holds features as they were made. Leave out --feature-normalization "
+            f"{config.graph.feature_normalization}: it is an option of glognn shard."
         )
 
 
@@ -251,10 +251,11 @@ def divide(config: RunConfig, parts: int, method: str, folder: Path, mirror: Pat
 def divide_tables(
     options: TableOptions, parts: int, method: str, folder: Path, settings: Mapping[str, Any]
 ) -> tuple[KeptTables, Shards]:
-    """Write the graph of a user's tables as a folder of parts, in the memory of one."""
+    """Write the graph of a user's tables as a folder of parts, in the memory of one; prepared as tables are in one
+    process where settings do not say otherwise."""
     if method not in METHODS:
         raise InputError(f"The partition must be one of {', '.join(METHODS)}. Got {method!r} instead.")
-    config = GraphConfig.from_mapping(settings)
+    config = GraphConfig.from_mapping({"feature_normalization": "auto"} | dict(settings))
     return stream_tables_to_parts(options, parts, method, folder, config)
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glognn.data.table_graph import KeptTables
-from glognn.experiments.saved import Saved, SavedModel
+from glognn.experiments.saved_base import Saved
 from glognn.experiments.saved_ensemble import SavedEnsemble
 from glognn.experiments.saved_mean import SavedMean
+from glognn.experiments.saved_model import SavedModel
 from glognn.explain.explainer import Member, NodeExplainer
 from glognn.explain.explanation import Names
 from glognn.explain.parts import Source

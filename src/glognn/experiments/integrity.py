@@ -115,6 +115,7 @@ def _content_sha256(record: dict[str, Any]) -> str:
 
 
 def refuse_changed(folder: Path, files: Files) -> None:
+    """Refuse a folder with a file that is not as it was, and say which."""
     for name, wanted in files.items():
         if wrong := difference(folder / name, wanted):
             raise InputError(f"'{folder / name}' {wrong}: {_REMEDY}.")

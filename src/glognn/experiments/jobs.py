@@ -118,7 +118,7 @@ def _run(task: _Task, graphs: Graphs, runs: SharedRuns, *, wait: bool) -> list[R
                     errors = run_batch(left, loaded)
                 finally:
                     runs.send(jobs)
-    except WriteError:  # a full disk is no fault of the run, and ends all
+    except WriteError:  # a full disk, or a lost database, is no fault of the run, and ends all
         raise
     except (GloGNNError, MemoryError, RuntimeError) as error:
         fits = not (isinstance(error, TooLargeError | MemoryExhaustedError) or ran_out(error))

@@ -67,6 +67,7 @@ Cells = dict[tuple[str, str], list[Job]]
 
 
 def by_cell(plan: Iterable[Job]) -> Cells:
+    """The runs of each cell of a table, by dataset and label."""
     cells: Cells = {}
     for job in plan:
         cells.setdefault((job.dataset, job.label), []).append(job)

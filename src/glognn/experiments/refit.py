@@ -29,7 +29,8 @@ from glognn.experiments.integrity import measure_files, refuse_changed, sealed, 
 from glognn.experiments.layout import CHECKPOINT, REFIT, REFIT_RECORD
 from glognn.experiments.reports import Report
 from glognn.experiments.run import LoadedGraph, build_model
-from glognn.experiments.saved import ChosenRun, SavedModel
+from glognn.experiments.saved import ChosenRun
+from glognn.experiments.saved_model import SavedModel
 from glognn.graph.graph import Graph
 from glognn.records import NUMBER, Form, check_version, read_record
 from glognn.storage import write_json
@@ -51,6 +52,7 @@ def ask_for_refit(folder: Path) -> None:
 
 
 def is_asked_for(folder: Path) -> bool:
+    """Whether a run is to be trained on all labels, or has been."""
     return (folder / REFIT / REFIT_RECORD).is_file()
 
 

@@ -43,6 +43,7 @@ from glognn.storage import write_json, write_text
 from glognn.training.calibration import Calibration
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
+from glognn.training.config import mean_threshold
 from glognn.training.devices import DTYPES, resolve_device
 from glognn.training.driver import Ending, Stop, train_batch
 from glognn.training.engines import ENGINES
@@ -419,7 +420,7 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "config": config.tables(),
         "metric": config.training.metric,
         "positive_class": reports[0]["positive_class"],
-        "threshold": _mean_threshold(reports),
+        "threshold": mean_threshold(report.get("threshold") for report in reports),
         "threshold_for": reports[0].get("threshold_for", ""),
         "selection": config.training.selection,
         "splits": [report["split"] for report in reports],
@@ -436,12 +437,6 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         "finished": reports[-1].get("finished"),
         **over_splits(reports, _isolated(reports[0]["data"])),
     }
-
-
-def _mean_threshold(reports: Sequence[Report]) -> float | None:
-    """Which the mean of the models of all splits decides by."""
-    known = [report["threshold"] for report in reports]
-    return None if None in known else statistics.fmean(known)
 
 
 def _appraised(appraiser: Appraiser, job: Job, loaded: LoadedGraph, model: NodeModel[Any], report: Report) -> Report:

@@ -26,20 +26,14 @@ from glognn.experiments.ensemble import apply
 from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
 from glognn.experiments.reports import Report, damaged, read_ensemble
-from glognn.experiments.saved import (
-    Probabilities,
-    Saved,
-    SavedModel,
-    class_array,
-    mean_threshold,
-    on_validation,
-    open_run,
-    read_calibration,
-)
+from glognn.experiments.saved import open_run
+from glognn.experiments.saved_base import Probabilities, Saved
+from glognn.experiments.saved_model import SavedModel, class_array, on_validation, read_calibration
 from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
 from glognn.storage import write_text
 from glognn.training.calibration import Calibration
+from glognn.training.config import mean_threshold
 from glognn.training.preflight import ran_out
 
 if TYPE_CHECKING:
@@ -276,7 +270,8 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
     if not models:
         return replace(opened, threshold_for=str(found.get("threshold_for", "")))
     [own] = opened.members.values()
-    return replace(opened, alone=True, threshold=mean_threshold(own), threshold_for=own[0].threshold_for)
+    threshold = mean_threshold(each.threshold for each in own)
+    return replace(opened, alone=True, threshold=threshold, threshold_for=own[0].threshold_for)
 
 
 def _best(folder: Path, record: Report, names: Sequence[str]) -> str:

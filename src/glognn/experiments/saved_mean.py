@@ -21,9 +21,12 @@ from glognn.experiments.config import RunConfig
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.refit import open_refit
 from glognn.experiments.reports import Report
-from glognn.experiments.saved import Probabilities, Saved, SavedModel, choose_run, mean_threshold
+from glognn.experiments.saved import choose_run
+from glognn.experiments.saved_base import Probabilities, Saved
+from glognn.experiments.saved_model import SavedModel
 from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
+from glognn.training.config import mean_threshold
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -168,5 +171,5 @@ def open_mean(folder: Path, models: Sequence[str] = ()) -> SavedModel | SavedMea
 
 def _decided(judged: Sequence[SavedModel]) -> tuple[float | None, str]:
     """The mean of the models' thresholds, and what they were chosen for."""
-    threshold = mean_threshold(judged)
+    threshold = mean_threshold(model.threshold for model in judged)
     return threshold, "" if threshold is None else judged[0].threshold_for

@@ -191,6 +191,7 @@ def _decisive(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_search(folder: Path) -> Search:
+    """What a folder of a study searches."""
     try:
         content = read_record(folder / STUDY, _FORM)
     except FileNotFoundError:
@@ -200,6 +201,7 @@ def read_search(folder: Path) -> Search:
 
 
 def open_study(folder: Path, search: Search, storage: str | None = None) -> optuna.Study:
+    """The study of a search, made where there is none: in the folder, or in a database that is named."""
     import optuna
     from optuna.storages import JournalStorage
 
@@ -279,6 +281,7 @@ def finished_trials(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
 
 
 def best_trial(study: optuna.Study) -> optuna.trial.FrozenTrial:
+    """The first of those with the best score; refused where none is complete."""
     from optuna.trial import TrialState
 
     done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from glognn.errors import BusyError, InputError
-from glognn.experiments.database import Database, is_postgres
+from glognn.experiments.database import EXAMPLE, Database, is_postgres
 from glognn.experiments.layout import CONFIG, CURVE, DONE, MODEL, REPORT
 from glognn.experiments.plan import Job
 from glognn.records import is_file_name
@@ -110,8 +110,5 @@ def shared_runs(storage: str | None, root: Path) -> SharedRuns:
     if storage is None:
         return SharedRuns()
     if not is_postgres(storage):
-        raise InputError(
-            f"Runs are shared by PostgreSQL (postgresql+psycopg://me@host/name) or by a common --out. Got {storage!r} "
-            "instead."
-        )
+        raise InputError(f"Runs are shared by PostgreSQL ({EXAMPLE}) or by a common --out. Got {storage!r} instead.")
     return DatabaseRuns(storage, root)

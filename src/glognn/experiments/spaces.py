@@ -127,6 +127,7 @@ def spaces_of(model: str) -> dict[str, Space]:
 
 
 def find_space(model: str, name: str) -> Space:
+    """A space of a model by its name."""
     known = spaces_of(model)
     if name not in known:
         raise InputError(f"{model} has no search space '{name}'. Known: {', '.join(known)}.")

@@ -138,7 +138,7 @@ def matmul(matrix: Matrix, dense: Tensor) -> Tensor:
 
 def added_matmul(matrix: Matrix, dense: Tensor, factor: float, added: Tensor) -> Tensor:
     """``factor * matrix @ dense + added``, where ``added`` is of the result's shape or one row of it."""
-    if isinstance(matrix, PartMatrix):
+    if isinstance(matrix, PartMatrix | ScaledMatrix):
         return factor * matrix.product(dense) + added
     if isinstance(matrix, SparseMatrix):
         out: Tensor = _AddedProduct.apply(matrix, dense.contiguous(), factor, added)  # type: ignore[no-untyped-call]

@@ -18,6 +18,7 @@ SIGNS = {"released": "released", "linkx": "LINKX", "gcn": "GCN"}
 
 
 def headings(record: Record) -> list[str]:
+    """The columns of the table of a record."""
     splits = record["config"]["splits"]
     many = [f"ms, {splits} splits", f"vs released, {splits} splits"] if splits > 1 else []
     return [

@@ -12,7 +12,7 @@ import numpy as np
 
 from glognn.data.arrow import Table as Columns
 from glognn.explain.explanation import Change, Explanation, NodeShare
-from glognn.explain.parts import COEFFICIENTS, ENCODER, InputShare
+from glognn.explain.parts import COEFFICIENTS, ENCODER, GRADIENTS, PATHS, InputShare
 from glognn.report.document import GROUP, STRONG, Cell, Row, Table, columns, numeral, row, table
 from glognn.report.figures import COLOURS, new_figure
 from glognn.report.text import visible
@@ -45,15 +45,16 @@ def how(found: Explanation) -> str:
     methods = {
         COEFFICIENTS: f"the coefficients Z* {exact}, exactly",
         ENCODER: f"what its encoder sees ({found.inputs_method})",
-        "gradients": "integrated gradients of the features",
-        "tree paths": "the paths through its trees",
+        GRADIENTS: "integrated gradients of the features",
+        PATHS: "the paths through its trees",
     }
     order = {
-        "loss": "'loss' is about what that would lose without a node, by which nodes are listed",
-        "contribution": "by which nodes are listed",
-        "coefficient": "nodes are listed by their coefficient",
+        "loss": ", 'loss' is about what that would lose without a node, by which nodes are listed",
+        "contribution": ", by which nodes are listed",
+        "coefficient": ", nodes are listed by their coefficient",
     }[found.by]
-    return f"{found.model}, explained by {methods.get(found.method, found.method)}; 'for' counts {against}, {order}"
+    listed = "" if found.by_node is None else order
+    return f"{found.model}, explained by {methods.get(found.method, found.method)}; 'for' counts {against}{listed}"
 
 
 def node_table(found: Explanation) -> Table:
@@ -144,6 +145,7 @@ def way_table(found: Explanation) -> Table:
 
 
 def way_name(found: Explanation, way: dict[str, Any]) -> str:
+    """By which hops, or by likeness in which column, in words."""
     if way["kind"] == "hops":
         letters = way["name"].split("·")
         steps = f"{len(letters)} hop{'s' * (len(letters) > 1)}"

@@ -298,4 +298,5 @@ def _matrix(explainer: NodeExplainer) -> dict[str, Any] | None:
 
 
 def as_json(content: Any) -> bytes:
+    """JSON as bytes, without numbers that it does not know."""
     return json.dumps(content, allow_nan=False).encode()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from glognn.report.document import SOFT, Cell, Column, Table, numeral, row, table
 from glognn.report.text import figures, in_unit, scale_of, score_name, visible
+from glognn.training.config import mean_threshold
 
 
 def score_text(report: dict[str, Any], which: str = "selected") -> str:
@@ -87,10 +87,9 @@ def decisions(reports: Iterable[dict[str, Any]]) -> str:
 def ensemble_decision(ensemble: dict[str, Any]) -> dict[str, Any]:
     """How an ensemble decides between two classes, as a run's record says it: of several splits on average."""
     splits = list(ensemble["splits"].values())
-    known = [split["threshold"] for split in splits]
     return {
         "kind": "run" if ensemble["folds"] or len(splits) == 1 else "splits",
-        "threshold": None if None in known else statistics.fmean(known),
+        "threshold": mean_threshold(split["threshold"] for split in splits),
         "threshold_for": splits[0].get("threshold_for", ""),
         "calibration": splits[0].get("calibration") or {"kind": "temperature"},
         "positive_class": ensemble["positive_class"],

@@ -11,9 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.experiments.saved import Probabilities, Saved, SavedModel
+from glognn.experiments.saved_base import Probabilities, Saved
 from glognn.experiments.saved_ensemble import SavedEnsemble
 from glognn.experiments.saved_mean import SavedMean
+from glognn.experiments.saved_model import SavedModel
 from glognn.graph.graph import Graph
 from glognn.training.new_nodes import KnownNodes
 

@@ -165,7 +165,8 @@ def _temperature_and_shifts(probabilities: Floats, y: Integers) -> tuple[float, 
     truth = np.where(np.eye(count, dtype=bool), sure[:, np.newaxis], (1 - sure[:, np.newaxis]) / max(count - 1, 1))[y]
     logits -= logits.mean(axis=1, keepdims=True)
     centre = logits.mean(axis=0)
-    width = max(float((logits - centre).std()), _SMALLEST)
+    spread = float((logits - centre).std())
+    width = spread if spread > _SMALLEST else 1.0  # where all nodes are told the same, T stays 1
     logits = (logits - centre) / width  # whatever the scale of what was said, steps are of the size of 1
 
     def loss(values: Floats) -> tuple[float, Floats]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from glognn.errors import InputError
@@ -158,3 +160,10 @@ class ThresholdRule:
             "The 'threshold' parameter of training must be 'auto', 'none', 'validation', as 'precision=0.8' or "
             f"'recall=0.9', or as 'cost=1:20' (of a false and of a missed one). Got {text!r} instead."
         )
+
+
+def mean_threshold(thresholds: Iterable[float | None]) -> float | None:
+    """That of models that are averaged, where all have one."""
+    given = list(thresholds)
+    known = [each for each in given if each is not None]
+    return statistics.fmean(known) if given and len(known) == len(given) else None

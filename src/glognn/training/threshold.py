@@ -46,8 +46,9 @@ def calibrate_and_choose(
         return None, None
     nodes, judge = graph.indices(split)["val"], scoring(graph, config)
     found, y = predict(model, graph)[nodes].double().cpu().numpy(), graph.y[nodes].cpu().numpy()
-    if config.threshold == "auto" and len(np.unique(y)) < 2:
-        rule = ThresholdRule("none")
+    if len(np.unique(y)) < 2:  # which says nothing of what was left open
+        kind = "none" if config.calibrate == "auto" else kind
+        rule = ThresholdRule("none") if config.threshold == "auto" else rule
     calibration = None
     if kind != "none":
         shifted = shifts_odds(config, graph.num_classes)

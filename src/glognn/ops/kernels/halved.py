@@ -50,7 +50,7 @@ def halved(dense: Tensor) -> tuple[Tensor, Tensor]:
     count = dense.numel()
     blocks = triton.cdiv(count, VALUES)
     programs = min(blocks, PARTS)
-    parts, back = torch.empty(programs, device=dense.device), torch.empty(1, device=dense.device)
+    parts, back = dense.new_empty(programs), dense.new_empty(1)
     out = torch.empty_like(dense, dtype=torch.float16)
     if count:
         largest[(programs,)](dense, parts, count, triton.cdiv(blocks, programs), VALUES=VALUES, num_warps=WARPS)
