@@ -104,6 +104,8 @@ NATIVE: list[tuple[str, dict[str, Any]]] = [
     ("glognn2", {}),
     ("glognn2", {"reads": "features degrees", "num_blocks": 2, "num_layers": 0}),
     ("glognn2", {"num_blocks": 1, "gated": "features link", "hidden_channels": 24, "dropout": 0.0}),
+    ("glognn2", {"num_blocks": 3, "block_norm": "batch", "num_layers": 0}),
+    ("glognn2", {"num_blocks": 1, "block_norm": "batch", "dropout": 0.0}),
 ]
 
 

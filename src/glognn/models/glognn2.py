@@ -59,7 +59,9 @@ class GloGNN2(GloGNN):
     def __init__(self, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any) -> None:
         super().__init__(in_channels, out_channels, num_nodes, **settings)
         config = self.config
-        self.blocks = LocalBlocks(config.hidden_channels, config.num_blocks, config.neighbours, config.dropout)
+        self.blocks = LocalBlocks(
+            config.hidden_channels, config.num_blocks, config.neighbours, config.dropout, config.block_norm
+        )
 
     def _layer(self, coefficient: str = "plain") -> GlobalHomophily:
         """One without weights where it is never applied."""
@@ -88,6 +90,11 @@ class GloGNN2(GloGNN):
     @property
     def remedies(self) -> str:
         return f"fewer hops (num_hops is {self.config.num_hops})"
+
+    @property
+    def deterministic(self) -> bool:
+        """Not with batch normalisation, which differs between training and evaluation."""
+        return super().deterministic and not self.config.normalizes_columns
 
     def use_settings(self, values: Mapping[str, Any]) -> None:
         self.encoder.dropout = self.blocks.dropout = values["dropout"]

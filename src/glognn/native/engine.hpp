@@ -2,9 +2,9 @@
 //
 // Everything is stored in vectors of 16 floats. The encoder runs member after member: hidden values and input weights
 // lie in panels of 16 columns. The closed-form layers run on members side by side: a vector holds the c columns of
-// 16 / c members ("slots"), which fill it in hops, Gram matrices and c x c products. With dropout a member has one more
-// slot for its evaluation, which needs the same weights as the next step. Lanes never mix members, and a sum has one
-// order: a member's bits do not depend on its neighbours or on the number of threads.
+// 16 / c members ("slots"), which fill it in hops, Gram matrices and c x c products. With dropout or batch normalisation
+// a member has one more slot for its evaluation, which needs the same weights as the next step. Lanes never mix
+// members, and a sum has one order: a member's bits do not depend on its neighbours or on the number of threads.
 //
 // All memory is taken when the engine is made; a step takes none.
 
@@ -90,7 +90,7 @@ struct Group {
 };
 
 // What the local blocks of a member have made in training, each n x hidden: h_0, and of every block its values between
-// normalisation and weights, the inverse deviation of each row, and the result.
+// normalisation and weights, the inverse deviation of each row (or mean and variance of each column), and the result.
 struct Local {
     std::vector<Buffer> outputs, normal, deviations;
 };
@@ -121,6 +121,8 @@ struct Engine {
 
     int64_t mask_words() const { return (layout.heads + problem.blocks) * n * width; }
     Buffer& values(int b, int64_t head) { return hidden[b * layout.heads + head]; }
+    // Whether evaluation sees other values than training.
+    bool apart(int b) const { return settings[b].dropout > 0 || problem.batch; }
     const uint16_t* kept(int b, int64_t place) const {
         return masks[b].empty() ? nullptr : masks[b].data() + place * n * width;
     }
@@ -203,6 +205,9 @@ struct Engine {
     template <class Finish> void block_maps(int b, int64_t block, const float* from, float* to, Scratch&, Finish&&);
     void normalize(int b, int64_t block, bool training, Range, float* values, float* out, float share, float* total);
     void normalize_backward(int b, int64_t block, Scratch&);
+    void measure_columns(int b, int64_t block, const float* values, Scratch&);
+    void normalize_columns(int b, int64_t block, bool training, Range, float* values, float* out, float share, float* total);
+    void normalize_columns_backward(int b, int64_t block, Scratch&);
     void activate(int b, int64_t block, bool training, Range, const float* values, float* out, float share, float* total);
     void activate_backward(int b, int64_t block, Scratch&);
     void sum_pieces(float* parts, int64_t count);

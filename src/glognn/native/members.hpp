@@ -18,7 +18,7 @@ Group::Group(Engine& e, int first_member, int members) : engine(e), first(first_
     training_vectors = (count + per - 1) / per;
     for (int b = 0; b < count; ++b) {
         evaluation.push_back(b);
-        if (e.settings[first + b].dropout > 0) {
+        if (e.apart(first + b)) {
             evaluation[b] = static_cast<int>(slots.size());
             slots.push_back({b, false});
         }
@@ -166,24 +166,24 @@ Engine::Engine(const Problem& given)
     piece_rows = ((n + pieces - 1) / pieces + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS;
     pieces = (n + piece_rows - 1) / piece_rows;
     const int members = static_cast<int>(problem.members);
-    bool dropping = false;
+    bool apart_any = false;
     for (int b = 0; b < members; ++b) {
         for (int64_t head = 0; head < layout.heads; ++head) hidden.emplace_back(static_cast<size_t>(n * stride));
         masks.emplace_back(settings[b].dropout > 0 ? mask_words() : 0);
-        dropping = dropping || settings[b].dropout > 0;
+        apart_any = apart_any || apart(b);
     }
     if (problem.blocks) local.resize(members);
     for (Local& each : local) {
         for (int64_t l = 0; l <= problem.blocks; ++l) each.outputs.emplace_back(static_cast<size_t>(n * stride));
         for (int64_t l = 0; problem.jumping && l < problem.blocks; ++l) {
             each.normal.emplace_back(static_cast<size_t>(n * stride));
-            each.deviations.emplace_back(static_cast<size_t>(n));
+            each.deviations.emplace_back(static_cast<size_t>(problem.batch ? 2 * stride : n));
         }
     }
     const int threads = static_cast<int>(std::max<int64_t>(given.threads, 1));
     shared = threads > 1 && n * stride * static_cast<int64_t>(sizeof(float)) > SHARED_BYTES;
     int most = GROUP_VECTORS * lanes.slots;
-    if (dropping) most = std::max(most / 2, 1);
+    if (apart_any) most = std::max(most / 2, 1);
     if (!shared) most = std::min(most, std::max((members + threads - 1) / threads, 1));
     groups.reserve((members + most - 1) / most);
     int widest = 0, training = 0;

@@ -246,6 +246,13 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         low=0,
     )
     num_blocks: int = integer(0, "Local residual blocks between the inputs and the initial embedding.", low=0, high=64)
+    block_norm: str = choice(
+        "layer",
+        "What local blocks normalise: 'layer' the hidden values of each node, 'batch' those of all nodes in each "
+        "column, with which many blocks learn in fewer epochs.",
+        ("layer", "batch"),
+        before="layer",
+    )
     directions: str = choice(
         "joined",
         "Words of the hops: powers of the undirected graph, or all words of edges out and in up to 'num_hops' letters.",
@@ -271,6 +278,11 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     def neighbours(self) -> tuple[str, ...]:
         """The operators of the local blocks."""
         return (OUT, IN) if self.num_blocks else ()
+
+    @property
+    def normalizes_columns(self) -> bool:
+        """Whether a node's scores in training depend on all others by batch normalisation."""
+        return self.num_blocks > 0 and self.block_norm == "batch"
 
     def check(self) -> None:
         super().check()
