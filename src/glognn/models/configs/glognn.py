@@ -125,6 +125,10 @@ class GloGNNConfig(LayerConfig, ModelConfig):
         return {name: weight for name, weight in self.input_weights(self.as_dict()).items() if weight != 0}
 
     @property
+    def reads_links(self) -> bool:
+        return any(INPUTS[name].of_nodes for name in self.inputs)
+
+    @property
     def words(self) -> list[Word]:
         """What the hops add up, in operators of :mod:`glognn.nn.inputs`."""
         return powers(self.num_hops) if self.beta2 > 0 else []
@@ -266,6 +270,10 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     def inputs(self) -> dict[str, float]:
         """The inputs of :mod:`glognn.nn.inputs` that the encoder reads, with their weights."""
         return {name: self.degree_weight if name == DEGREES else 1.0 for name in self.reads.split()}
+
+    @property
+    def reads_links(self) -> bool:
+        return any(INPUTS[name].of_nodes for name in self.inputs)
 
     @property
     def words(self) -> list[Word]:
