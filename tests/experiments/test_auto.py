@@ -370,9 +370,9 @@ def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: py
     assert not quick.slow
     short = room._Turn(deadline=40, end=500)
     assert [short.over(epoch) for epoch in range(1, 12)] == [False] * 10 + [True]
-    slow = room._Turn(deadline=50, end=95, least=30)
-    assert [slow.over(epoch) for epoch in (1, 2)] == [False, True]
-    assert slow.slow == 1
+    for slow in (room._Turn(deadline=50, end=95, least=30), room._Turn(deadline=50, end=500, least=30, longest=29)):
+        assert [slow.over(epoch) for epoch in (1, 2)] == [False, True]
+        assert slow.slow == 1
 
 
 def test_members_of_a_kind_that_is_behind_come_last(tmp_path: Path) -> None:

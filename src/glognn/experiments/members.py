@@ -67,9 +67,10 @@ left of it, or after this share of the limit if that is more. The rest of the ti
 """
 FEWEST_TURNS = 3
 """So many members have a turn, however long they take."""
-FEWEST_EPOCHS = 30
+FEWEST_EPOCHS, LONGEST_TURN = 30, 1 / 6
 """A turn is not over before so many epochs, for less says little of a member. One that is too slow to come to twice as
-many by the end of all is given up after its second.
+many by the end of all, or when some have had their turn to so many in this share of the limit, is given up after its
+second.
 """
 MOST_RESERVED = 0.15
 """Of the limit, for the baselines that are fitted when the members are done."""
@@ -218,8 +219,10 @@ class Contest:
             if (turns >= FEWEST_TURNS and over) if most is None else turns >= most:
                 return True
             each = waiting[0]
-            least = FEWEST_EPOCHS if self._done() else 0  # but for the first there is to be an answer soon
-            entry = self._train(each, _Turn(self._deadline(limit, len(waiting)), self._end(limit), least))
+            done = len(self._done())
+            least = FEWEST_EPOCHS if done else 0  # but for the first there is to be an answer soon
+            longest = limit if done < FEWEST_TURNS else LONGEST_TURN * limit
+            entry = self._train(each, _Turn(self._deadline(limit, len(waiting)), self._end(limit), least, longest))
             self.members[each.member.name] = entry
             if self._done() and entry["state"] != NOT_REACHED:
                 self.progress.on_member_end(each.member.name, self._write(""))
@@ -518,6 +521,7 @@ class _Turn:
         deadline: By the clock, at the end of its turn.
         end: By the clock, at the end of all.
         least: Epochs that it has nevertheless, if there is time for twice as many.
+        longest: Seconds that these may take.
         began: When its first epoch had ended, and which one that was.
         slow: Seconds of an epoch, where that is too long.
     """
@@ -525,6 +529,7 @@ class _Turn:
     deadline: float
     end: float
     least: int = 0
+    longest: float = float("inf")
     began: tuple[float, int] | None = None
     slow: float = 0.0
 
@@ -534,7 +539,8 @@ class _Turn:
         if epoch >= self.least or now >= self.end:
             return now >= self.deadline
         each = (now - began) / max(epoch - first, 1)
-        self.slow = each if now + each * (2 * self.least - epoch) > self.end else 0.0
+        slow = now + each * (2 * self.least - epoch) > self.end or each * self.least > self.longest
+        self.slow = each if slow else 0.0
         return self.slow > 0
 
 

@@ -6,7 +6,8 @@
     H    = layer(... layer(layer(H0, H0), H0) ..., H0)          scale-free: betas relative to the size of H
     class scores = H
 
-with dropout after each relu, and of each layer a learnt share. The layer is
+with dropout after each relu, and of each layer a learnt share; norm is over the columns of a node, or over all nodes of
+a column, with which many blocks learn in a tenth of the epochs. The layer is
 :class:`~glognn.nn.global_homophily.GlobalHomophily`; inputs and operators are those of :mod:`glognn.nn.inputs`. Jumping
 knowledge: Xu et al., ICML 2018; residual blocks with normalisation: Luo et al., Classic GNNs are Strong Baselines,
 NeurIPS 2024; rows of links: Lim et al., NeurIPS 2021.
