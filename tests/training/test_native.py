@@ -30,9 +30,9 @@ STEPS = 20
 TRAINING = TrainingConfig(learning_rate=0.01, weight_decay=5e-4, seed=3)
 
 
-def make_graph(*, sparse: bool = False, classes: int = 3, **settings: Any) -> Graph:
+def make_graph(*, sparse: bool = False, classes: int = 3, nodes: int = 60, **settings: Any) -> Graph:
     weighted = settings.pop("weighted", False)
-    data = make_data(num_classes=classes, num_features=13, weighted=weighted, num_splits=4)
+    data = make_data(num_nodes=nodes, num_classes=classes, num_features=13, weighted=weighted, num_splits=4)
     if sparse:
         data.x = data.x * (torch.rand(data.x.shape) < 0.1)
     return Graph.from_data(data, GraphConfig(**settings))
@@ -154,6 +154,10 @@ GLOGNN2 = [
     ({"gamma": 1.0}, {}, {}),
     ({"num_blocks": 3, "block_norm": "batch", "num_layers": 0, "hidden_channels": 40}, {}, {"directed": True}),
     ({"reads": "features", "num_blocks": 2, "block_norm": "batch", "hidden_channels": 7}, {}, {"classes": 9}),
+    ({"reads": "features", "num_layers": 0}, {}, {"classes": 17, "sparse": True}),
+    ({"num_blocks": 1, "block_norm": "batch", "num_layers": 0}, {"optimizer": "adamw"}, {"classes": 18}),
+    ({"gated": "link", "num_layers": 0, "num_blocks": 2}, {}, {"classes": 33, "nodes": 500}),
+    ({"reads": "features degrees", "num_layers": 0}, {}, {"classes": 64, "nodes": 700}),
 ]
 
 

@@ -35,7 +35,8 @@ struct Member {
 
 enum Coefficient : int64_t { PLAIN = 0, EXACT = 1, RELEASED = 2 };
 
-constexpr int MAX_CLASSES = LANES;
+constexpr int MAX_CLASSES = LANES;  // of members with layers
+constexpr int WIDEST = 4 * LANES;   // of those without
 constexpr int MAX_INPUTS = 8;
 constexpr int MAX_DIRECTIONS = 2;
 
@@ -82,7 +83,7 @@ struct Layout {
         maps = take(p.blocks * (p.directions + 1) * map);
         head = take(p.classes * stride);
         for (int64_t i = 0; i < p.inputs; ++i) input_bias[i] = take(stride);
-        head_bias = take(LANES);
+        head_bias = take(padded(p.classes));
         hops = take(padded(p.hops));
         scale = take(p.coefficient == PLAIN ? 0 : LANES);
         map_bias = take(p.blocks * map_biases);
