@@ -37,7 +37,12 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gcn, dropped": ("gcn", {"dropout": 0.5, "num_layers": 3}),
     "glognn2": (
         "glognn2",
-        {"dropout": 0.0, "num_blocks": 1, "reads": "features link degrees neighbours neighbours_in"},
+        {
+            "dropout": 0.0,
+            "num_blocks": 1,
+            "block_norm": "batch",
+            "reads": "features link degrees neighbours neighbours_in",
+        },
     ),
     "glognn2, dropped": ("glognn2", {"dropout": 0.5, "directions": "separate", "reads": "features link_in degrees"}),
 }

@@ -329,6 +329,7 @@ LONG: dict[str, Any] = QUICK | {"epochs": 30, "early_stopping": "none", "dropout
 def test_every_member_has_a_turn_and_the_most_promising_go_on(
     portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(room, "FEWEST_EPOCHS", 3)
     tick = Tick(monkeypatch)
     options = {"portfolio": portfolio, "folds": 2, "time_limit": 240, "out": tmp_path / "run", "progress": tick}
     record = auto(unsplit(), **options, **LONG).record
@@ -340,11 +341,61 @@ def test_every_member_has_a_turn_and_the_most_promising_go_on(
     }
     longer = {place: count for place, count in epochs.items() if "~" in place}
     assert longer, epochs
-    assert max(longer.values()) >= room.FEWEST_EPOCHS  # what has hardly begun goes on first, until it has so many
+    assert min(epochs.values()) >= 3
     assert sum(epochs.values()) <= 26
     assert sorted(path.name for path in (tmp_path / "run" / MEMBERS).iterdir()) == sorted(epochs)
     check_files(tmp_path / "run")
     assert open_saved(tmp_path / "run").scores["val"] == record["val"]["mean"]
+
+
+def test_a_member_that_is_too_slow_is_given_up_after_its_second_epoch(
+    portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """24 epochs have time: enough for 8 of the first member, but a second one would not come to 60."""
+    tick = Tick(monkeypatch)
+    options = {"portfolio": portfolio, "folds": 2, "time_limit": 240, "out": tmp_path / "run", "progress": tick}
+    record = auto(unsplit(), **options, **LONG).record
+    assert [each["state"] for each in record["members"]] == ["done", "not reached", "not reached"]
+    assert record["members"][1]["reason"] == "an epoch takes 10 s, too long for the time left"
+    assert [path.name.partition("~")[0] for path in (tmp_path / "run" / MEMBERS).iterdir()] == ["plain"]
+    assert record["members"][0]["place"] != "plain"  # the time that is left is its own
+    check_files(tmp_path / "run")
+
+
+def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(1000))
+    monkeypatch.setattr(room.time, "perf_counter", lambda: next(now))
+    quick = room._Turn(deadline=5, end=500, least=30)
+    assert [quick.over(epoch) for epoch in range(1, 31)] == [False] * 29 + [True]
+    assert not quick.slow
+    short = room._Turn(deadline=40, end=500)
+    assert [short.over(epoch) for epoch in range(1, 12)] == [False] * 10 + [True]
+    for slow in (room._Turn(deadline=50, end=95, least=30), room._Turn(deadline=50, end=500, least=30, longest=29)):
+        assert [slow.over(epoch) for epoch in (1, 2)] == [False, True]
+        assert slow.slow == 1
+
+
+def test_members_of_a_kind_that_is_behind_come_last(tmp_path: Path) -> None:
+    """Classes that features tell, and links do not: of those that read links one is tried before the others."""
+    names = ["one", "links", "more links", "two", "three"]
+    models = ["linkx" if "links" in name else "mlp" for name in names]
+    pairs = zip(names, models, strict=True)
+    (tmp_path / "kinds.toml").write_text("".join(f'[[member]]\nname = "{a}"\nmodel = "{b}"\n' for a, b in pairs))
+    data = unsplit()
+    data.x = torch.nn.functional.one_hot(data.y, 3).float()
+    trained: list[str] = []
+
+    class Order(Progress):
+        def on_member_end(self, name: str, record: dict[str, Any]) -> None:
+            trained.append(name)
+
+    options: dict[str, Any] = QUICK | {"epochs": 30, "learning_rate": 0.05, "hidden_channels": 8}
+    auto(data, portfolio=tmp_path / "kinds.toml", folds=2, out=tmp_path / "run", progress=Order(), **options)
+    assert trained == ["one", "links", "two", "three", "more links"]
+    data.x = torch.rand(data.x.shape, generator=torch.Generator().manual_seed(0))
+    trained.clear()
+    auto(data, portfolio=tmp_path / "kinds.toml", folds=2, out=tmp_path / "none", progress=Order(), **options)
+    assert trained == names
 
 
 @pytest.mark.parametrize("killed", [False, True])

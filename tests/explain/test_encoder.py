@@ -22,6 +22,7 @@ SETTINGS: dict[str, tuple[type[GloGNN], dict[str, Any], str]] = {
     "features alone": (GloGNN, {"alpha": 0.0}, "exact"),
     "jumping": (GloGNN2, {"gated": "link"}, "exact"),
     "blocks": (GloGNN2, {"num_blocks": 2, "hidden_channels": 16}, "points"),
+    "blocks by columns": (GloGNN2, {"num_blocks": 2, "hidden_channels": 16, "block_norm": "batch"}, "points"),
 }
 
 

@@ -23,6 +23,7 @@ from glognn.training.new_nodes import predict_new_nodes
 from tests.conftest import make_data
 from tests.reference.dense import Problem
 
+NORM = ("weight", "bias", "running_mean", "running_var")
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"reads": "features"},
@@ -30,6 +31,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"reads": "features neighbours", "num_blocks": 3, "num_layers": 0},
     {"reads": "features neighbours_out neighbours_in", "num_layers": 0},
     {"reads": "features link degrees", "num_blocks": 2, "gated": "link degrees", "tau": "fixed"},
+    {"reads": "features degrees", "num_blocks": 2, "block_norm": "batch", "num_layers": 1},
     {"directions": "separate", "num_hops": 2, "scale_free": False, "gamma": 0.0},
     {"beta2": 0.0, "num_layers": 3, "degree_weight": 1.0},
     {"degree_weight": 0.0},
@@ -48,6 +50,8 @@ def build(graph: Graph, **settings: Any) -> GloGNN2:
     for name, parameter in model.named_parameters():
         if name.startswith(("encoder.gates", "encoder.shares", "layer.")):
             torch.nn.init.uniform_(parameter, -0.5, 1.5)
+    for name, met in model.named_buffers():  # means and variances of columns
+        torch.nn.init.uniform_(met, *((0.5, 1.5) if name.endswith("var") else (-0.5, 0.5)))
     return model.eval()
 
 
@@ -75,11 +79,12 @@ def reference(model: GloGNN2, graph: Graph) -> Tensor:
         W, bias = state[f"blocks.blocks.{block}.maps.weight"], state[f"blocks.blocks.{block}.maps.bias"]
         out, into, own = (outputs[-1] @ W + bias).split(config.hidden_channels, dim=1)
         total = operators["out"] @ out + operators["in"] @ into + own
-        centred = total - total.mean(1, keepdim=True)
-        normed = centred / (centred.square().mean(1, keepdim=True) + 1e-5).sqrt()
-        outputs.append(
-            torch.relu(normed * state[f"blocks.blocks.{block}.norm.weight"] + state[f"blocks.blocks.{block}.norm.bias"])
-        )
+        norm = {name: state.get(f"blocks.blocks.{block}.norm.{name}") for name in NORM}
+        if config.block_norm == "batch":
+            mean, variance = norm["running_mean"], norm["running_var"]
+        else:
+            mean, variance = total.mean(1, keepdim=True), total.var(1, correction=0, keepdim=True)
+        outputs.append(torch.relu((total - mean) / (variance + 1e-5).sqrt() * norm["weight"] + norm["bias"]))
     outputs += [gate(name) * torch.relu(mapped(name)) for name in links]
     shares = state["encoder.shares"].softmax(0)
     total = sum(share * value for share, value in zip(shares, outputs, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -104,6 +105,8 @@ NATIVE: list[tuple[str, dict[str, Any]]] = [
     ("glognn2", {}),
     ("glognn2", {"reads": "features degrees", "num_blocks": 2, "num_layers": 0}),
     ("glognn2", {"num_blocks": 1, "gated": "features link", "hidden_channels": 24, "dropout": 0.0}),
+    ("glognn2", {"num_blocks": 3, "block_norm": "batch", "num_layers": 0}),
+    ("glognn2", {"num_blocks": 1, "block_norm": "batch", "dropout": 0.0}),
 ]
 
 
@@ -157,14 +160,22 @@ def test_the_default_engine_allocates_what_is_predicted(
 @needs_core
 @pytest.mark.parametrize("members", [1, 3, 11])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("classes", [2, 5, 9])
-@pytest.mark.parametrize("name", ["glognn++", "glognn2"])
-def test_the_core_counts_what_is_predicted_for_many(name: str, members: int, threads: int, classes: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "classes", "settings"),
+    [
+        *itertools.product(("glognn++", "glognn2"), (2, 5, 9), ({},)),
+        ("glognn2", 18, {"num_layers": 0, "num_blocks": 2, "block_norm": "batch"}),
+        ("glognn2", 40, {"num_layers": 0}),
+    ],
+)
+def test_the_core_counts_what_is_predicted_for_many(
+    name: str, members: int, threads: int, classes: int, settings: dict[str, Any]
+) -> None:
     """To the byte, with inputs that are cut into blocks and memory in huge pages."""
     core = find_library()
     assert core is not None
     graph = Graph.from_data(make_data(2000, 40, classes, 60_000), GraphConfig(self_loops="remove"))
-    config = MODELS[name](hidden_channels=64)
+    config = MODELS[name](hidden_channels=64, **settings)
     assert isinstance(config, GloGNNConfig | GloGNN2Config)
     models = [config.model_class().for_graph(graph, config) for _ in range(members)]
     before, _ = core.memory()

@@ -30,9 +30,9 @@ STEPS = 20
 TRAINING = TrainingConfig(learning_rate=0.01, weight_decay=5e-4, seed=3)
 
 
-def make_graph(*, sparse: bool = False, classes: int = 3, **settings: Any) -> Graph:
+def make_graph(*, sparse: bool = False, classes: int = 3, nodes: int = 60, **settings: Any) -> Graph:
     weighted = settings.pop("weighted", False)
-    data = make_data(num_classes=classes, num_features=13, weighted=weighted, num_splits=4)
+    data = make_data(num_nodes=nodes, num_classes=classes, num_features=13, weighted=weighted, num_splits=4)
     if sparse:
         data.x = data.x * (torch.rand(data.x.shape) < 0.1)
     return Graph.from_data(data, GraphConfig(**settings))
@@ -152,6 +152,12 @@ GLOGNN2 = [
     ({"scale_free": False, "beta1": 3.0, "hidden_channels": 80}, {}, {"classes": 7}),
     ({"beta2": 0.0, "num_blocks": 1}, {}, {"classes": 16}),
     ({"gamma": 1.0}, {}, {}),
+    ({"num_blocks": 3, "block_norm": "batch", "num_layers": 0, "hidden_channels": 40}, {}, {"directed": True}),
+    ({"reads": "features", "num_blocks": 2, "block_norm": "batch", "hidden_channels": 7}, {}, {"classes": 9}),
+    ({"reads": "features", "num_layers": 0}, {}, {"classes": 17, "sparse": True}),
+    ({"num_blocks": 1, "block_norm": "batch", "num_layers": 0}, {"optimizer": "adamw"}, {"classes": 18}),
+    ({"gated": "link", "num_layers": 0, "num_blocks": 2}, {}, {"classes": 33, "nodes": 500}),
+    ({"reads": "features degrees", "num_layers": 0}, {}, {"classes": 64, "nodes": 700}),
 ]
 
 
@@ -210,7 +216,7 @@ def assert_equals_autograd(
 
 
 @needs_library
-@pytest.mark.parametrize("kind", ["released", "glognn2"])
+@pytest.mark.parametrize("kind", ["released", "glognn2", "by columns"])
 @pytest.mark.parametrize("level", build.LEVELS)
 def test_every_level_of_vector_instructions_gives_the_same_to_rounding(
     level: str, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -259,12 +265,12 @@ def batch(graph: Graph, count: int = 5, **settings: Any) -> tuple[list[GloGNN], 
 
 def batch_of(kind: str, graph: Graph) -> tuple[list[GloGNN], list[TrainingConfig], list[int]]:
     models, configs, splits = batch(graph, coefficient="released")
-    if kind == "glognn2":
+    if kind != "released":
+        norm = "batch" if kind == "by columns" else "layer"
+        own = [(0.5 + seed, 0.2 * seed, 0.0 if seed == 1 else 0.15 * seed) for seed in range(len(models))]
         models = [
-            make_glognn2(
-                graph, seed, num_blocks=2, beta1=0.5 + seed, gamma=0.2 * seed, dropout=0.0 if seed == 1 else 0.15 * seed
-            )
-            for seed in range(len(models))
+            make_glognn2(graph, seed, num_blocks=2, block_norm=norm, beta1=beta1, gamma=gamma, dropout=dropout)
+            for seed, (beta1, gamma, dropout) in enumerate(own)
         ]
     return models, configs, splits
 
@@ -315,7 +321,7 @@ def test_losses_and_accuracies_are_those_of_the_plain_evaluation(classes: int) -
 
 
 @needs_library
-@pytest.mark.parametrize("kind", ["released", "glognn2"])
+@pytest.mark.parametrize("kind", ["released", "glognn2", "by columns"])
 @pytest.mark.parametrize("classes", [2, 3, 5, 9])
 def test_a_member_does_not_depend_on_the_others(classes: int, kind: str) -> None:
     graph = make_graph(classes=classes)
@@ -335,6 +341,7 @@ LARGE = [
     {"coefficient": "exact", "num_hops": 3},
     {"coefficient": "released", "num_encoder_layers": 3, "dropout": 0.3},
     {"num_blocks": 2, "gated": "features degrees", "dropout": 0.3},
+    {"num_blocks": 2, "block_norm": "batch", "dropout": 0.3},
 ]
 
 
@@ -357,7 +364,9 @@ def test_threads_share_the_rows_of_a_large_graph(settings: dict[str, Any]) -> No
 
 
 @needs_library
-@pytest.mark.parametrize(("kind", "num_nodes"), [("released", 60), ("released", 900), ("glognn2", 60)])
+@pytest.mark.parametrize(
+    ("kind", "num_nodes"), [("released", 60), ("released", 900), ("glognn2", 60), ("by columns", 60)]
+)
 def test_keep_snapshot_and_restore_go_on_to_the_bit(kind: str, num_nodes: int) -> None:
     """On a graph that fits a cache, and on one that does not."""
     graph = Graph.from_data(make_data(num_nodes=num_nodes, num_edges=3 * num_nodes, num_splits=4))

@@ -165,11 +165,11 @@ def auto(
     With given splits every split has an ensemble of its own, weighted on its validation nodes. Without, all labels are
     used: each fold is predicted by models trained on the others, and the ensemble is weighted on these predictions.
 
-    The time limit counts from when the graph is loaded. In its first half every member has a turn, and is stopped, with
-    its best weights so far, when it has used one and a half times its equal share (the first: 20 s, or a fifteenth of
-    the limit if that is more). Then those that were stopped go on, the most promising first. One is not started when
-    the time left is less than a quarter of what those before it took on average. One that is far behind the best so far
-    has a quarter of its patience.
+    The time limit counts from when the graph is loaded. In its first half members have a turn, and are stopped, with
+    their best weights so far, when they have used one and a half times their share and 30 epochs (the first: 20 s,
+    or a fifteenth of the limit if that is more). Then those that were stopped go on, the most promising first. One is
+    not started when the time left is less than a quarter of what those before it took on average, and given up when it
+    is not enough for 60 epochs. One that is far behind the best so far has a quarter of its patience.
     Interrupted by Ctrl-C, it ends with the members that are finished; before the first, the interruption goes on.
 
     Args:

@@ -65,16 +65,21 @@ ROUND, FAIR, LEAST_SHARE = 0.5, 1.5, 1 / 60
 """All members have a turn in this share of the limit: each is stopped after so many times its equal share of what is
 left of it, or after this share of the limit if that is more. The rest of the time is for those that were stopped.
 """
-FEWEST_TURNS, WORTH = 3, 1.0
-"""So many members have a turn, and more while what turns take beside training is at most this share of their time."""
-FEWEST_EPOCHS, MOST_AGAIN = 10, 1 / 10
-"""A member that was stopped before so many epochs goes on before the others, for as long as it takes, but at most this
-share of the limit.
+FEWEST_TURNS = 3
+"""So many members have a turn, however long they take."""
+FEWEST_EPOCHS, LONGEST_TURN = 30, 1 / 6
+"""A turn is not over before so many epochs, for less says little of a member. One that is too slow to come to twice as
+many by the end of all, or when some have had their turn to so many in this share of the limit, is given up after its
+second.
 """
 MOST_RESERVED = 0.15
 """Of the limit, for the baselines that are fitted when the members are done."""
-OUT_OF_TIME, BEHIND = "time limit", "far behind"
+OUT_OF_TIME, BEHIND, TOO_SLOW = "time limit", "far behind", "too slow"
 """Why a member was stopped before its training ended."""
+OTHER_KIND = 0.05
+"""Members that read links are put off when those tried are by so much, and beyond the spread of the best, behind those
+that do not; and the other way round.
+"""
 FAR, PATIENCE_BEHIND = 0.1, 0.25
 """A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
 when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
@@ -152,6 +157,7 @@ class Contest:
         self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.calibrations: dict[tuple[str, int | None], Calibration] = {}
         self.reserved = 0.0
+        self.slow = set[str]()
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
         if (folder / ENSEMBLE).is_file():
@@ -198,34 +204,48 @@ class Contest:
             raise TrainingError(f"No member of the portfolio could be trained. {reasons}")
         for entry in self.members.values():
             if entry["state"] == NOT_REACHED:
-                entry["reason"] = ended
+                entry["reason"] = entry["reason"] or ended
         return self._write(ended)
 
     def _train_each(self, limit: float, most: int | None = None) -> bool:
-        """Give each member its turn that has had none, or ``most`` of them; whether there is time for more.
-
-        Where a turn takes long beside the training itself, fewer have one, and better ones: the others come when those
-        have ended.
+        """Give members their turn that have had none, while the round lasts, or ``most`` of them; whether there is time
+        for more: those whose turn does not come have one when the others have ended.
         """
-        turns: list[float] = []
-        for number, each in enumerate(self.entrants):
-            if self.members[each.member.name]["state"] != NOT_REACHED:
-                continue
+        turns = 0
+        while waiting := self._waiting():
             if self._hopeless(limit):
                 return False
-            worth = max(FEWEST_TURNS, ROUND * limit * WORTH / statistics.median(turns or [limit]))
-            if len(turns) >= (worth if most is None else most):
+            over = time.perf_counter() > self.started + ROUND * limit
+            if (turns >= FEWEST_TURNS and over) if most is None else turns >= most:
                 return True
-            begun = time.perf_counter()
-            entry = self._train(each, self._deadline(limit, len(self.entrants) - number))
+            each = waiting[0]
+            done = len(self._done())
+            least = FEWEST_EPOCHS if done else 0  # but for the first there is to be an answer soon
+            longest = limit if done < FEWEST_TURNS else LONGEST_TURN * limit
+            entry = self._train(each, _Turn(self._deadline(limit, len(waiting)), self._end(limit), least, longest))
             self.members[each.member.name] = entry
-            if self._done():
+            if self._done() and entry["state"] != NOT_REACHED:
                 self.progress.on_member_end(each.member.name, self._write(""))
             else:
                 self.progress.on_left_out(f"The member '{each.member.name}'", entry["reason"])
-            if entry["state"] == DONE_STATE:
-                turns.append(max(time.perf_counter() - begun - entry["seconds_to_fit"], 1e-3))
+            turns += entry["state"] == DONE_STATE
         return True
+
+    def _waiting(self) -> list[Entrant]:
+        """The members that have had no turn: in their order, those of a kind that is behind (``OTHER_KIND``) last."""
+        tried: dict[bool, list[Report]] = {}
+        for each in self.entrants:
+            if (entry := self.members[each.member.name])["state"] == DONE_STATE:
+                tried.setdefault(each.config.model.reads_links, []).append(entry["val"])
+        kinds = {kind: max(found, key=lambda val: val["mean"]) for kind, found in tried.items()}
+        best = max(kinds.values(), key=lambda val: val["mean"], default=None)
+        behind = {
+            kind: best is not None and val["mean"] < best["mean"] - max(OTHER_KIND, best["std"] or 0.0)
+            for kind, val in kinds.items()
+        }
+        left = [each for each in self.entrants if each.member.name not in self.slow]
+        waiting = [each for each in left if self.members[each.member.name]["state"] == NOT_REACHED]
+        return sorted(waiting, key=lambda each: behind.get(each.config.model.reads_links, False))
 
     def _train_longer(self, limit: float) -> bool:
         """Go on with members that were stopped, the most promising first, each for as long again; whether all ended.
@@ -236,7 +256,8 @@ class Contest:
         while going := [each for each in self._stopped() if each.member.name not in failed]:
             if (now := time.perf_counter()) > end - LEAST_SHARE * limit:
                 return False
-            each = max(going, key=self._promise)
+            promises = {each.member.name: self._promise(each, end - now) for each in going}
+            each = max(going, key=lambda each: promises[each.member.name])
             name, longer = each.member.name, each.longer()
             taken, epochs = self.members[name]["seconds_to_fit"], min(map(len, self._curves(each)))
             if not longer.place.exists():
@@ -244,8 +265,8 @@ class Contest:
                     job.folder.name for job in each.jobs if OUT_OF_TIME not in read_report(job.folder)["stopped_by"]
                 ]
                 go_on_in(longer.place, each.place, ended)
-            again = taken if epochs >= FEWEST_EPOCHS else min(taken * FEWEST_EPOCHS / epochs, MOST_AGAIN * limit)
-            entry = self._train(longer, min(end, now + max(again, LEAST_SHARE * limit)))
+            again = max(taken, taken * (FEWEST_EPOCHS - epochs) / epochs, LEAST_SHARE * limit)
+            entry = self._train(longer, _Turn(min(end, now + again), end))
             if entry["state"] != DONE_STATE:
                 self.progress.on_left_out(f"The member '{name}', trained longer,", entry["reason"])
                 failed.add(name)
@@ -270,14 +291,21 @@ class Contest:
                 found.append([float(row[f"val_{self.metric}"]) for row in csv.DictReader(file)])
         return found
 
-    def _promise(self, each: Entrant) -> float:
-        """What a member that was stopped may reach: its best score, and twice what it gained in the last half of its
-        epochs, as if each time as long again brought half as much. One that has hardly begun may reach anything.
+    def _promise(self, each: Entrant, left: float) -> float:
+        """What a member that was stopped may reach in the seconds that are left.
+
+        Its best score, and twice what it gained in the last half of its epochs, as if each time as long again brought
+        half as much, as far as there is time for that. One that has hardly begun may reach anything, if it can be
+        brought to a number of epochs that says something.
         """
-        curves = self._curves(each)
-        if min(map(len, curves)) < FEWEST_EPOCHS:
+        curves, taken = self._curves(each), self.members[each.member.name]["seconds_to_fit"]
+        epochs = min(map(len, curves))
+        if epochs < FEWEST_EPOCHS and 2 * FEWEST_EPOCHS * taken / epochs <= left:
             return float("inf")
-        return statistics.fmean(3 * max(curve) - 2 * max(curve[: len(curve) // 2]) for curve in curves)
+        more = 2 * left / (taken + left) if epochs >= FEWEST_EPOCHS else 0.0
+        return statistics.fmean(
+            (1 + more) * max(curve) - more * max(curve[: (len(curve) + 1) // 2]) for curve in curves
+        )
 
     @property
     def finished(self) -> int:
@@ -304,7 +332,7 @@ class Contest:
         share = FAIR * (self.started + ROUND * limit - now) / members
         return min(end, now + max(share, LEAST_SHARE * limit))
 
-    def _train(self, entrant: Entrant, deadline: float) -> Report:
+    def _train(self, entrant: Entrant, turn: _Turn) -> Report:
         """Train a member on all splits, or go on with it; what became of it."""
         try:
             loaded = self.graphs.of(entrant.config)
@@ -313,10 +341,14 @@ class Contest:
                 if job.done:
                     finished_report(job, loaded)
             for batch in make_batches(entrant.jobs, group=entrant.place):
-                stop = partial(self._stop, deadline)
+                stop = partial(self._stop, turn)
                 errors = run_batch(batch, loaded, [self.progress], stop=stop, resumable=OUT_OF_TIME)
                 for folder, error in errors.items():
                     raise TrainingError(f"{folder.name}: {error}")
+            if turn.slow:
+                shutil.rmtree(entrant.place)
+                self.slow.add(entrant.member.name)
+                return _waiting(entrant) | {"reason": f"an epoch takes {turn.slow:.2g} s, too long for the time left"}
             return self._measure(entrant, loaded)
         except WriteError:
             raise
@@ -327,9 +359,9 @@ class Contest:
             reason = " ".join(str(error).split()) or "out of memory"
             return _waiting(entrant) | {"state": TOO_LARGE if large else FAILED, "reason": reason}
 
-    def _stop(self, deadline: float, going: Mapping[int, History]) -> str:
-        if time.perf_counter() >= deadline:
-            return OUT_OF_TIME
+    def _stop(self, turn: _Turn, going: Mapping[int, History]) -> str:
+        if turn.over(max(history.epoch for history in going.values())):
+            return TOO_SLOW if turn.slow else OUT_OF_TIME
         if not (done := self._done()):
             return ""
         best = max((self.members[name]["val"] for name in done), key=lambda each: each["mean"])
@@ -479,6 +511,37 @@ class Contest:
         if self.rule.kind == "none" or len(np.unique(y)) < 2:
             return chosen
         return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, self.rule))
+
+
+@dataclass
+class _Turn:
+    """When a member is to be stopped.
+
+    Args:
+        deadline: By the clock, at the end of its turn.
+        end: By the clock, at the end of all.
+        least: Epochs that it has nevertheless, if there is time for twice as many.
+        longest: Seconds that these may take.
+        began: When its first epoch had ended, and which one that was.
+        slow: Seconds of an epoch, where that is too long.
+    """
+
+    deadline: float
+    end: float
+    least: int = 0
+    longest: float = float("inf")
+    began: tuple[float, int] | None = None
+    slow: float = 0.0
+
+    def over(self, epoch: int) -> bool:
+        now = time.perf_counter()
+        began, first = self.began = self.began or (now, epoch)
+        if epoch >= self.least or now >= self.end:
+            return now >= self.deadline
+        each = (now - began) / max(epoch - first, 1)
+        slow = now + each * (2 * self.least - epoch) > self.end or each * self.least > self.longest
+        self.slow = each if slow else 0.0
+        return self.slow > 0
 
 
 @dataclass(frozen=True)

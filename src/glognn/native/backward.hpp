@@ -41,6 +41,7 @@ namespace {
 template <int N>
 void Group::loss(Scratch& scratch, double* losses) {
     const int C = N ? N : engine.c;
+    if (C > LANES) return wide_loss(scratch, losses);
     const int64_t row = vectors * LANES, out_row = training_vectors * LANES;
     const Lanes& lanes = engine.lanes;
     const float* scores = embeddings.back().data;
@@ -87,6 +88,34 @@ void Group::loss(Scratch& scratch, double* losses) {
         for (int64_t piece = 0; piece < engine.pieces; ++piece) all += scratch.loss[piece * count + b];
         losses[first + b] = all / static_cast<double>(engine.settings[first + b].train_count);
     }
+}
+
+// The same where classes fill more than a vector: the group is one member.
+void Group::wide_loss(Scratch& scratch, double* losses) {
+    const int c = engine.c;
+    const int64_t row = vectors * LANES, out_row = training_vectors * LANES;
+    const float* scores = embeddings.back().data;
+    const double train_count = static_cast<double>(engine.settings[first].train_count);
+    const float share = static_cast<float>(1 / train_count);
+    engine.by_piece([&](int64_t piece, Range range) {
+        double all = 0;
+        for (int64_t i = range.begin; i < range.end; ++i) {
+            const float* x = scores + i * row;
+            float* target = scratch.gradient + i * out_row;
+            std::memset(target, 0, out_row * sizeof(float));
+            if (!train_bits[i * training_vectors]) continue;
+            const int64_t label = engine.problem.labels[i];
+            const float most = *std::max_element(x, x + c);
+            float total = 0;
+            for (int j = 0; j < c; ++j) total += target[j] = std::exp(x[j] - most);
+            for (int j = 0; j < c; ++j) target[j] = (target[j] / total - (j == label ? 1.0f : 0.0f)) * share;
+            all += std::log(static_cast<double>(total)) + static_cast<double>(most - x[label]);
+        }
+        scratch.loss[piece] = all;
+    });
+    double all = 0;
+    for (int64_t piece = 0; piece < engine.pieces; ++piece) all += scratch.loss[piece];
+    losses[first] = all / train_count;
 }
 
 // The gradient of Q, beta2 sum_k lambda_k (A^T)^k D, and for each hop and lane the sum over rows of ((A^T)^k D) * Q.

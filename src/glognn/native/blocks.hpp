@@ -12,6 +12,11 @@
 //     dm_o = A_o^T du                   dW_o = h^T dm_o, db_o: sums over rows       dR = h^T du, dr: sums over rows
 //     dh = du R^T + sum_o dm_o W_o^T, to which jumping knowledge adds its share
 //
+// Batch normalisation is over the rows of a column instead, in training; in evaluation with what its mean and variance
+// have been in the steps before, each counting a tenth and those before it nine:
+//
+//     du = v w (y - de / n - x dw / n), and dr = 0, for r goes away with the mean
+//
 // A further layer of an encoder (without jumping knowledge) is a block without directions and normalisation:
 // h' = dropout(relu(u)), du = y. Directions with one matrix (an undirected graph) have one product: their maps are added up before it. Values lie in
 // panels of 16 columns, as hidden values do.
@@ -23,7 +28,7 @@
 
 namespace {
 
-constexpr float NORM_EPSILON = 1e-5f;
+constexpr float NORM_EPSILON = 1e-5f, NORM_MOMENTUM = 0.1f;
 
 // u, before the normalisation; calls finish(rows) when some rows of it are made.
 template <class Finish>
@@ -151,6 +156,62 @@ void Engine::normalize(int b, int64_t block, bool training, Range range, float* 
     }
 }
 
+// Mean and variance of every column over all rows, one behind the other.
+void Engine::measure_columns(int b, int64_t block, const float* values, Scratch& scratch) {
+    float* found = local[b].deviations[block];
+    float* const parts = scratch.norms;
+    const Vector over = splat(1.0f / static_cast<float>(n));
+    const auto sum = [&](auto&& term) {
+        by_piece([&](int64_t piece, Range range) {
+            float* own = parts + piece * 4 * stride;
+            std::memset(own, 0, stride * sizeof(float));
+            for (int64_t begin = range.begin; begin < range.end; begin += BLOCK_ROWS)
+                for (int64_t t = 0; t < width; ++t) {
+                    Vector column = splat(0);
+                    for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, range.end); ++i)
+                        column = term(load(values + (t * n + i) * LANES), t, column);
+                    store(own + t * LANES, load(own + t * LANES) + column);
+                }
+        });
+        sum_pieces(parts, stride);
+    };
+    sum([](Vector u, int64_t, Vector column) { return column + u; });
+    for (int64_t k = 0; k < stride; k += LANES) store(found + k, load(parts + k) * over);
+    sum([found](Vector u, int64_t t, Vector column) {
+        const Vector away = u - load(found + t * LANES);
+        return fused(away, away, column);
+    });
+    for (int64_t k = 0; k < stride; k += LANES) store(found + stride + k, load(parts + k) * over);
+}
+
+INLINE Vector inverse_deviation(const float* variance) {
+    return splat(1) / Part<Vector>::root(load(variance) + splat(NORM_EPSILON));
+}
+
+// From u to h' by means and variances of columns: in training those of u, whose place x takes.
+void Engine::normalize_columns(int b, int64_t block, bool training, Range range, float* values, float* out, float share,
+                               float* total) {
+    const float* weight = weights(b) + layout.norm + block * stride;
+    const float* bias = weights(b) + layout.norm_bias + block * stride;
+    const float* means = training ? local[b].deviations[block].data : weights(b) + layout.mean + block * stride;
+    const float* variances = training ? means + stride : weights(b) + layout.variance + block * stride;
+    const uint16_t* bits = training ? kept(b, layout.heads + block) : nullptr;
+    const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout))), times = splat(share);
+    for (int64_t t = 0; t < width; ++t) {
+        const Vector w = load(weight + t * LANES), e = load(bias + t * LANES), mean = load(means + t * LANES);
+        const Vector inverse = inverse_deviation(variances + t * LANES);
+        for (int64_t i = range.begin; i < range.end; ++i) {
+            const int64_t at = (t * n + i) * LANES;
+            const Vector x = (load(values + at) - mean) * inverse;
+            if (training) store(values + at, x);
+            Vector h = rectified(fused(x, w, e));
+            if (bits) h = chosen(bits[i * width + t], h * scale);
+            store(out + at, h);
+            if (total) store(total + at, fused(h, times, load(total + at)));
+        }
+    }
+}
+
 // All blocks: in training what they make is kept; in evaluation the sum of z_0 and theirs, times shares, is in wide[3].
 void Engine::blocks_forward(int b, bool training, const float* shares, Scratch& scratch) {
     const float* hidden_values = values(b, 0);
@@ -174,12 +235,22 @@ void Engine::blocks_forward(int b, bool training, const float* shares, Scratch& 
         float* out = training ? local[b].outputs[block + 1] : other;
         float* between = training && problem.jumping ? local[b].normal[block] : out;
         float* summed = shares[block + 1] > 0 ? total : nullptr;
+        const bool whole = training && problem.batch;  // all rows are made before any is normalised
+        const auto by_columns = [&](Range rows) {
+            normalize_columns(b, block, training, rows, between, out, shares[block + 1], summed);
+        };
         block_maps(b, block, from, between, scratch, [&](Range rows) {
-            if (problem.jumping)
-                normalize(b, block, training, rows, between, out, shares[block + 1], summed);
-            else
+            if (!problem.jumping)
                 activate(b, block, training, rows, between, out, shares[block + 1], summed);
+            else if (!problem.batch)
+                normalize(b, block, training, rows, between, out, shares[block + 1], summed);
+            else if (!whole)
+                by_columns(rows);
         });
+        if (whole) {
+            measure_columns(b, block, between, scratch);
+            ranges(n, by_columns);
+        }
         from = out;
     }
 }
@@ -268,6 +339,55 @@ void Engine::normalize_backward(int b, int64_t block, Scratch& scratch) {
     sum_pieces(scratch.norms, 3 * stride);
 }
 
+// The same for columns, whose means and variances of this step are then counted in.
+void Engine::normalize_columns_backward(int b, int64_t block, Scratch& scratch) {
+    const float* weight = weights(b) + layout.norm + block * stride;
+    const float *result = local[b].outputs[block + 1].data, *normal = local[b].normal[block].data;
+    const float* gradient = scratch.wide[0];
+    const float* found = local[b].deviations[block];
+    float *out = scratch.wide[1], *norms = scratch.norms;
+    const bool dropping = settings[b].dropout > 0;
+    const Vector scale = splat(static_cast<float>(dropping ? 1 / (1 - settings[b].dropout) : 1.0));
+    const auto passed = [=](int64_t at) { return gated(load(result + at), 0xFFFFu, load(gradient + at) * scale); };
+    by_piece([&](int64_t piece, Range range) {
+        float* own = norms + piece * 4 * stride;
+        std::memset(own, 0, 3 * stride * sizeof(float));
+        for (int64_t begin = range.begin; begin < range.end; begin += BLOCK_ROWS)
+            for (int64_t t = 0; t < width; ++t) {
+                Vector to_weight = splat(0), to_bias = splat(0);
+                for (int64_t i = begin; i < std::min<int64_t>(begin + BLOCK_ROWS, range.end); ++i) {
+                    const int64_t at = (t * n + i) * LANES;
+                    const Vector y = passed(at);
+                    to_weight = fused(y, load(normal + at), to_weight);
+                    to_bias += y;
+                }
+                float* sum = own + t * LANES;
+                store(sum, load(sum) + to_weight);
+                store(sum + stride, load(sum + stride) + to_bias);
+            }
+    });
+    sum_pieces(norms, 2 * stride);
+    const Vector over = splat(1.0f / static_cast<float>(n));
+    ranges(n, [=](Range range) {
+        for (int64_t t = 0; t < width; ++t) {
+            const Vector times = load(weight + t * LANES) * inverse_deviation(found + stride + t * LANES);
+            const Vector along = load(norms + t * LANES) * over, mean = load(norms + stride + t * LANES) * over;
+            for (int64_t i = range.begin; i < range.end; ++i) {
+                const int64_t at = (t * n + i) * LANES;
+                store(out + at, fused(-load(normal + at), along, passed(at) - mean) * times);
+            }
+        }
+    });
+    const Vector more = splat(NORM_MOMENTUM), less = splat(1 - NORM_MOMENTUM);
+    const Vector unbiased = splat(static_cast<float>(n) / static_cast<float>(std::max<int64_t>(n - 1, 1)));
+    float *const means = weights(b) + layout.mean + block * stride;
+    float *const variances = weights(b) + layout.variance + block * stride;
+    for (int64_t k = 0; k < stride; k += LANES) {
+        store(means + k, fused(more, load(found + k), less * load(means + k)));
+        store(variances + k, fused(more, load(found + stride + k) * unbiased, less * load(variances + k)));
+    }
+}
+
 // From the gradient of a block's result (wide[0]) to that of what went in, which gets a share of dJ (wide[3]) added, and
 // the update of its weights.
 void Engine::block_backward(int b, int64_t block, const Adam& given, float share, Scratch& scratch) {
@@ -277,10 +397,12 @@ void Engine::block_backward(int b, int64_t block, const Adam& given, float share
     const int64_t biases = layout.map_bias + block * layout.map_biases;
     float *const w = weights(b), *const m = first(b), *const v = second(b);
     const auto update = [&](int64_t at, Vector gradient) { adam.update(w + at, m + at, v + at, gradient); };
-    if (problem.jumping)
-        normalize_backward(b, block, scratch);
-    else
+    if (!problem.jumping)
         activate_backward(b, block, scratch);
+    else if (problem.batch)
+        normalize_columns_backward(b, block, scratch);
+    else
+        normalize_backward(b, block, scratch);
     // Row k of a map times du becomes a product with the map transposed; maps with one matrix are added up.
     float* turned = scratch.turned;
     const int64_t each = problem.matrices < directions ? directions : 1;

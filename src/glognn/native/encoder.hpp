@@ -78,10 +78,19 @@ void Engine::encode(int b) {
 // rows: one(i, t) gives panel t of row i of what the head is applied to, two(i, t, y) the same, and y in training.
 template <int N, class One, class Two>
 INLINE void Engine::head(int b, float* embedding, int64_t row, int training, int evaluation, One&& one, Two&& two) {
+    head<N>(b, embedding, row, training, evaluation, 0, one, two);
+    for (int from = LANES; from < c; from += LANES) head<0>(b, embedding, row, training, evaluation, from, one, two);
+}
+
+// The same for the classes of one vector, from a class on.
+template <int N, class One, class Two>
+INLINE void Engine::head(int b, float* embeddings, int64_t row, int training, int evaluation, int from, One&& one,
+                         Two&& two) {
     constexpr int MOST = N ? N : MAX_CLASSES;
-    const int C = N ? N : c;
-    const float* w = weights(b) + layout.head;
-    const float* bias = weights(b) + layout.head_bias;
+    const int C = N ? N : std::min(c - from, LANES);
+    const float* w = weights(b) + layout.head + from * stride;
+    const float* bias = weights(b) + layout.head_bias + from;
+    float* const embedding = embeddings + from;
     constexpr bool PAIRS = MOST <= 8;
     if (training == evaluation)
         return ranges(n, [=](Range range) {
@@ -156,19 +165,17 @@ void Engine::hidden_head(int b, float* embedding, int64_t row, int training, int
 }
 
 // The sums over n rows of c columns, in float64.
-INLINE Vector column_sums(const float* values, int64_t n, int64_t row, int c) {
-    double total[MAX_CLASSES] = {};
+INLINE void column_sums(const float* values, int64_t n, int64_t row, int c, Vector* sums) {
+    double total[WIDEST] = {};
     for (int64_t i = 0; i < n; ++i)
         for (int j = 0; j < c; ++j) total[j] += values[i * row + j];
-    Vector sums = splat(0);
-    for (int j = 0; j < c; ++j) sums[j] = static_cast<float>(total[j]);
-    return sums;
+    for (int j = 0; j < c; ++j) sums[j / LANES][j % LANES] = static_cast<float>(total[j]);
 }
 
 // Replaces the hidden values by their gradients, and leaves the gradients of the head and of the hidden bias.
 template <int N>
-void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, Scratch& scratch, Vector& bias) {
-    constexpr int MOST = N ? N : MAX_CLASSES;
+void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, Scratch& scratch, Vector* bias) {
+    constexpr int MOST = N ? N : WIDEST;
     const int C = N ? N : c;
     const float* w = weights(b) + layout.head;
     const bool dropping = settings[b].dropout > 0;
@@ -211,7 +218,7 @@ void Engine::head_backward(int b, const float* gradient, int64_t row, int slot, 
             }
         }
     });
-    bias = column_sums(gradient + slot, n, row, C);
+    column_sums(gradient + slot, n, row, C, bias);
 }
 
 // sums = all blocks of columns but the last of a transposed input times the gradient, for some rows.

@@ -2,9 +2,10 @@
 //
 // Everything is stored in vectors of 16 floats. The encoder runs member after member: hidden values and input weights
 // lie in panels of 16 columns. The closed-form layers run on members side by side: a vector holds the c columns of
-// 16 / c members ("slots"), which fill it in hops, Gram matrices and c x c products. With dropout a member has one more
-// slot for its evaluation, which needs the same weights as the next step. Lanes never mix members, and a sum has one
-// order: a member's bits do not depend on its neighbours or on the number of threads.
+// 16 / c members ("slots"), which fill it in hops, Gram matrices and c x c products. With dropout or batch normalisation
+// a member has one more slot for its evaluation, which needs the same weights as the next step. Lanes never mix
+// members, and a sum has one order: a member's bits do not depend on its neighbours or on the number of threads. Members
+// of more than 16 classes, which have no layers, are a group each, and a slot is then several vectors.
 //
 // All memory is taken when the engine is made; a step takes none.
 
@@ -82,6 +83,7 @@ struct Group {
     template <int N> void layers_forward(Scratch&);
     template <int N> void layers_backward(Scratch&, double* losses);
     template <int N> void loss(Scratch&, double* losses);
+    void wide_loss(Scratch&, double* losses);
     void read_parameters();
     void solve(int layer);
     template <int N> INLINE void solve_backward(Scratch&, int layer);
@@ -90,7 +92,7 @@ struct Group {
 };
 
 // What the local blocks of a member have made in training, each n x hidden: h_0, and of every block its values between
-// normalisation and weights, the inverse deviation of each row, and the result.
+// normalisation and weights, the inverse deviation of each row (or mean and variance of each column), and the result.
 struct Local {
     std::vector<Buffer> outputs, normal, deviations;
 };
@@ -121,6 +123,16 @@ struct Engine {
 
     int64_t mask_words() const { return (layout.heads + problem.blocks) * n * width; }
     Buffer& values(int b, int64_t head) { return hidden[b * layout.heads + head]; }
+    // Where a slot of a group begins in its rows, and how many vectors so many slots are.
+    int lane(int slot) const {
+        if (!lanes.slots) return slot * static_cast<int>(Layout::padded(c));
+        return slot / lanes.slots * LANES + slot % lanes.slots * c;
+    }
+    int vectors(int slots) const {
+        return lanes.slots ? (slots + lanes.slots - 1) / lanes.slots : slots * static_cast<int>(Layout::padded(c)) / LANES;
+    }
+    // Whether evaluation sees other values than training.
+    bool apart(int b) const { return settings[b].dropout > 0 || problem.batch; }
     const uint16_t* kept(int b, int64_t place) const {
         return masks[b].empty() ? nullptr : masks[b].data() + place * n * width;
     }
@@ -177,8 +189,10 @@ struct Engine {
     void encode(int b);
     template <int N, class One, class Two>
     void head(int b, float* embedding, int64_t row, int training, int evaluation, One&&, Two&&);
+    template <int N, class One, class Two>
+    void head(int b, float* embedding, int64_t row, int training, int evaluation, int from, One&&, Two&&);
     template <int N> void hidden_head(int b, float* embedding, int64_t row, int training, int evaluation);
-    template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
+    template <int N> void head_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector* bias);
     template <int P>
     void sum_parts(const std::vector<Matrix>&, size_t count, Range, const float* gradient, float* sums, int64_t step);
     template <int P> void weigh_inputs(const Input&, const Blocks&, const float* gradient, float* sums);
@@ -193,7 +207,7 @@ struct Engine {
     // jumping.hpp
     int64_t sources(int b, const float* shares, Source*);
     template <int N> void jumping_head(int b, float* embedding, int64_t row, int training, int evaluation, Scratch&);
-    template <int N> void jumping_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector& bias);
+    template <int N> void jumping_backward(int b, const float* gradient, int64_t row, int slot, Scratch&, Vector* bias);
     void jumping_step(int b, const Adam&, Scratch&);
     void update_shares(int b, const Adam&, Scratch&);
     void read_shares(int b, float* shares);
@@ -203,6 +217,9 @@ struct Engine {
     template <class Finish> void block_maps(int b, int64_t block, const float* from, float* to, Scratch&, Finish&&);
     void normalize(int b, int64_t block, bool training, Range, float* values, float* out, float share, float* total);
     void normalize_backward(int b, int64_t block, Scratch&);
+    void measure_columns(int b, int64_t block, const float* values, Scratch&);
+    void normalize_columns(int b, int64_t block, bool training, Range, float* values, float* out, float share, float* total);
+    void normalize_columns_backward(int b, int64_t block, Scratch&);
     void activate(int b, int64_t block, bool training, Range, const float* values, float* out, float share, float* total);
     void activate_backward(int b, int64_t block, Scratch&);
     void sum_pieces(float* parts, int64_t count);

@@ -105,8 +105,8 @@ void Engine::jumping_head(int b, float* embedding, int64_t row, int training, in
 // Replaces hidden values by their gradients, those of z_0 behind blocks excepted: then dJ is left for these. Leaves the
 // gradients of the head, of the biases of hidden values, and every d_l.
 template <int N>
-void Engine::jumping_backward(int b, const float* gradient, int64_t row, int slot, Scratch& scratch, Vector& bias) {
-    constexpr int MOST = N ? N : MAX_CLASSES;
+void Engine::jumping_backward(int b, const float* gradient, int64_t row, int slot, Scratch& scratch, Vector* bias) {
+    constexpr int MOST = N ? N : WIDEST;
     const int C = N ? N : c;
     const float* w = weights(b) + layout.head;
     const Vector scale = splat(static_cast<float>(1 / (1 - settings[b].dropout)));
@@ -166,7 +166,7 @@ void Engine::jumping_backward(int b, const float* gradient, int64_t row, int slo
         }
     });
     for (int64_t k = 0; k < width * count; ++k) dots[k % count] += parts[k];
-    bias = column_sums(gradient + slot, n, row, C);
+    column_sums(gradient + slot, n, row, C, bias);
 }
 
 // The gradient of z_0, behind blocks, takes the place of hidden_0.

@@ -16,11 +16,12 @@ namespace {
 
 // lambda and S of every slot, spread over its lanes.
 void Group::read_parameters() {
-    const int per = engine.lanes.slots, c = engine.c;
+    if (!engine.problem.layers) return;
+    const int c = engine.c;
     const int64_t row = vectors * LANES;
     for (size_t s = 0; s < slots.size(); ++s) {
         const float* w = engine.weights(first + slots[s].member);
-        const int64_t lane = static_cast<int64_t>(s) / per * LANES + static_cast<int64_t>(s) % per * c;
+        const int64_t lane = engine.lane(static_cast<int>(s));
         for (int j = 0; j < c; ++j) {
             for (int64_t k = 0; k < engine.problem.hops; ++k) lane_hops[k * row + lane + j] = w[engine.layout.hops + k];
             lane_scale[lane + j] = engine.problem.coefficient == PLAIN ? 1.0f : w[engine.layout.scale + j];

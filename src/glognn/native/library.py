@@ -84,6 +84,7 @@ class ProblemC(ctypes.Structure):
         ("scale_free", c_int64),
         ("tau", c_int64),
         ("jumping", c_int64),
+        ("batch", c_int64),
         ("blocks", c_int64),
         ("directions", c_int64),
         ("matrices", c_int64),

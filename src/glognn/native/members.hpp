@@ -13,17 +13,16 @@ namespace {
 
 Group::Group(Engine& e, int first_member, int members) : engine(e), first(first_member), count(members) {
     const Problem& p = e.problem;
-    const int per = e.lanes.slots;
     for (int b = 0; b < count; ++b) slots.push_back({b, true});
-    training_vectors = (count + per - 1) / per;
+    training_vectors = e.vectors(count);
     for (int b = 0; b < count; ++b) {
         evaluation.push_back(b);
-        if (e.settings[first + b].dropout > 0) {
+        if (e.apart(first + b)) {
             evaluation[b] = static_cast<int>(slots.size());
             slots.push_back({b, false});
         }
     }
-    vectors = (static_cast<int>(slots.size()) + per - 1) / per;
+    vectors = e.vectors(static_cast<int>(slots.size()));
     const size_t row = static_cast<size_t>(vectors) * LANES;
     for (int64_t l = 0; l <= p.layers; ++l) embeddings.emplace_back(e.n * row);
     for (int64_t l = 0; l < p.layers; ++l) reached_from.emplace_back(p.hops ? e.n * row : 0);
@@ -38,16 +37,17 @@ Group::Group(Engine& e, int first_member, int members) : engine(e), first(first_
     label_bits.assign(e.n * training_vectors, 0);
     for (size_t s = 0; s < slots.size(); ++s) {
         const Member& m = e.settings[first + slots[s].member];
-        const int v = static_cast<int>(s) / per, lane = static_cast<int>(s) % per * e.c;
+        const int place = e.lane(static_cast<int>(s)), v = place / LANES, lane = place % LANES;
         for (int j = 0; j < e.c; ++j) {
-            lane_gamma[v * LANES + lane + j] = static_cast<float>(m.gamma);
-            lane_share[v * LANES + lane + j] = 1.0f / static_cast<float>(m.train_count);
+            lane_gamma[place + j] = static_cast<float>(m.gamma);
+            lane_share[place + j] = 1.0f / static_cast<float>(m.train_count);
         }
         if (!slots[s].training) continue;
         for (int64_t k = 0; k < m.train_count; ++k) {
             const int64_t node = m.train_nodes[k];
             const int64_t at = node * training_vectors + v;
-            train_bits[at] = static_cast<uint16_t>(train_bits[at] | ((1u << e.c) - 1u) << lane);
+            train_bits[at] = static_cast<uint16_t>(train_bits[at] | ((1u << std::min(e.c, LANES)) - 1u) << lane);
+            if (e.c > LANES) continue;  // the loss reads the label itself
             label_bits[at] = static_cast<uint16_t>(label_bits[at] | 1u << (lane + p.labels[node]));
         }
     }
@@ -58,7 +58,7 @@ void Group::encode() {
 }
 
 void Group::forward(Scratch& scratch) {
-    const int per = engine.lanes.slots, c = engine.c;
+    const int c = engine.c;
     const int64_t n = engine.n, row = vectors * LANES;
     engine.ranges(count, [&](Range members) {
         for (int64_t b = first + members.begin; b < first + members.end; ++b)
@@ -66,8 +66,7 @@ void Group::forward(Scratch& scratch) {
                 draw_masks(engine.settings[b], engine.problem.steps[b] + 1, engine.mask_words(), engine.masks[b].data());
     });
     for (int b = 0; b < count; ++b) {
-        const int training = b / per * LANES + b % per * c;
-        const int evaluating = evaluation[b] / per * LANES + evaluation[b] % per * c;
+        const int training = engine.lane(b), evaluating = engine.lane(evaluation[b]);
         by_classes(c, [&](auto classes) {
             constexpr int N = decltype(classes)::value;
             if (engine.several())
@@ -80,7 +79,7 @@ void Group::forward(Scratch& scratch) {
     by_classes(c, [&](auto classes) { layers_forward<decltype(classes)::value>(scratch); });
     const float* scores = embeddings.back().data;
     for (int b = 0; b < count; ++b) {
-        const float* from = scores + evaluation[b] / per * LANES + evaluation[b] % per * c;
+        const float* from = scores + engine.lane(evaluation[b]);
         float* to = engine.problem.logits + (first + b) * n * c;
         engine.ranges(n, [&](Range range) {
             for (int64_t i = range.begin; i < range.end; ++i)
@@ -90,7 +89,7 @@ void Group::forward(Scratch& scratch) {
 }
 
 void Group::step(Scratch& scratch, double* losses) {
-    const int per = engine.lanes.slots, c = engine.c;
+    const int c = engine.c;
     const Problem& problem = engine.problem;
     const Layout& layout = engine.layout;
     const int64_t hops = problem.hops;
@@ -99,8 +98,9 @@ void Group::step(Scratch& scratch, double* losses) {
         const int member = first + b;
         const Member& m = engine.settings[member];
         const Adam adam(m, ++problem.steps[member]);
-        Vector bias = splat(0);
-        const int slot = b / per * LANES + b % per * c;
+        Vector bias[WIDEST / LANES];
+        for (Vector& each : bias) each = splat(0);
+        const int slot = engine.lane(b);
         by_classes(c, [&](auto classes) {
             constexpr int N = decltype(classes)::value;
             const float* gradient = scratch.gradient_initial;
@@ -114,7 +114,7 @@ void Group::step(Scratch& scratch, double* losses) {
         const auto update = [&](int64_t at, Vector gradient) { adam.update(w + at, f + at, s + at, gradient); };
         for (int64_t k = 0; k < c * layout.stride; k += LANES) update(layout.head + k, load(scratch.head + k));
         if (engine.several()) engine.jumping_step(member, adam, scratch);
-        update(layout.head_bias, bias);
+        for (int k = 0; k < c; k += LANES) update(layout.head_bias + k, bias[k / LANES]);
         double dots[MAX_INPUTS] = {};
         engine.update_biases(member, adam, scratch, dots);
         engine.update_inputs(member, adam, scratch, dots);
@@ -166,24 +166,24 @@ Engine::Engine(const Problem& given)
     piece_rows = ((n + pieces - 1) / pieces + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS;
     pieces = (n + piece_rows - 1) / piece_rows;
     const int members = static_cast<int>(problem.members);
-    bool dropping = false;
+    bool apart_any = false;
     for (int b = 0; b < members; ++b) {
         for (int64_t head = 0; head < layout.heads; ++head) hidden.emplace_back(static_cast<size_t>(n * stride));
         masks.emplace_back(settings[b].dropout > 0 ? mask_words() : 0);
-        dropping = dropping || settings[b].dropout > 0;
+        apart_any = apart_any || apart(b);
     }
     if (problem.blocks) local.resize(members);
     for (Local& each : local) {
         for (int64_t l = 0; l <= problem.blocks; ++l) each.outputs.emplace_back(static_cast<size_t>(n * stride));
         for (int64_t l = 0; problem.jumping && l < problem.blocks; ++l) {
             each.normal.emplace_back(static_cast<size_t>(n * stride));
-            each.deviations.emplace_back(static_cast<size_t>(n));
+            each.deviations.emplace_back(static_cast<size_t>(problem.batch ? 2 * stride : n));
         }
     }
     const int threads = static_cast<int>(std::max<int64_t>(given.threads, 1));
     shared = threads > 1 && n * stride * static_cast<int64_t>(sizeof(float)) > SHARED_BYTES;
-    int most = GROUP_VECTORS * lanes.slots;
-    if (dropping) most = std::max(most / 2, 1);
+    int most = std::max(GROUP_VECTORS * lanes.slots, 1);
+    if (apart_any) most = std::max(most / 2, 1);
     if (!shared) most = std::min(most, std::max((members + threads - 1) / threads, 1));
     groups.reserve((members + most - 1) / most);
     int widest = 0, training = 0;

@@ -54,6 +54,7 @@ class CoreSizes:
         scaled: Whether they have a weight for each class (GloGNN++).
         inputs: The matrices that the encoder reads.
         jumping: Whether hidden values are summed with learnt shares (GloGNN2).
+        batch: Whether local blocks normalise columns over all nodes.
         blocks: Local blocks, or layers of the encoder beyond two.
         directions: Operators of a block, each with weights of its own.
         tau: Whether a layer goes a learnt share of the way.
@@ -70,6 +71,7 @@ class CoreSizes:
     scaled: bool = False
     inputs: Sequence[InputSizes] = ()
     jumping: bool = False
+    batch: bool = False
     blocks: int = 0
     directions: int = 0
     tau: bool = False
@@ -88,27 +90,29 @@ class CoreSizes:
         """Values of a member's weights as they are stored, with what fills vectors."""
         columns = sum(each.columns for each in self.inputs)
         dense = columns + self.classes + len(self.inputs)
-        dense += self.blocks * ((self.directions + 1) * (self.hidden + 1) + 2 * self.jumping)
-        vectors = 1 + self.scaled + self.tau + sum(each.gated for each in self.inputs)
+        dense += self.blocks * ((self.directions + 1) * (self.hidden + 1) + 2 * self.jumping + 2 * self.batch)
+        vectors = padded(self.classes) // LANES + self.scaled + self.tau + sum(each.gated for each in self.inputs)
         shares = padded(self.heads + self.blocks) if self.jumping else 0
         return dense * self.stride + LANES * vectors + padded(self.hops) + shares
 
     def core_bytes(self) -> int:
         """Everything but the arrays that the caller lends."""
         slots = LANES // self.classes
-        most = _GROUP_VECTORS * slots
-        most = max(most // 2, 1) if self.dropping else most
+        most = max(_GROUP_VECTORS * slots, 1)
+        apart = self.dropping or self.batch
+        most = max(most // 2, 1) if apart else most
         shared = self.threads > 1 and self.nodes * self.stride * _FLOAT > _SHARED_BYTES
         most = most if shared else min(most, -(-self.members // self.threads))
         groups = [min(most, self.members - first) for first in range(0, self.members, most)]
-        vectors = [-(-count * (1 + self.dropping) // slots) for count in groups]
-        training = [-(-count // slots) for count in groups]
+        vectors = [self._vectors(count * (1 + apart)) for count in groups]
+        training = [self._vectors(count) for count in groups]
         wide = _buffer(self.nodes * self.stride)
         total = self.members * self.heads * wide
         total += self.members * self.dropping * self.nodes * (self.stride // LANES) * _BITS * (self.heads + self.blocks)
         if self.blocks:
             total += self.members * (self.blocks + 1) * wide
-            total += self.members * self.blocks * self.jumping * (wide + _buffer(self.nodes))
+            deviations = 2 * self.stride if self.batch else self.nodes
+            total += self.members * self.blocks * self.jumping * (wide + _buffer(deviations))
         for each, trained in zip(vectors, training, strict=True):
             row = each * LANES
             total += (self.layers + 1) * _buffer(self.nodes * row)
@@ -131,6 +135,11 @@ class CoreSizes:
         sums += (self.heads + self.blocks) * (1 + self.stride // LANES) if self.jumping or self.blocks else 0
         scratch += 2 * self.pieces * most * _SQUARE + sums * _DOUBLE
         return total + sum(cut) + (1 if shared else self.threads) * scratch
+
+    def _vectors(self, slots: int) -> int:
+        """Of so many slots, each the class scores of a member."""
+        together = LANES // self.classes
+        return -(-slots // together) if together else slots * padded(self.classes) // LANES
 
     @property
     def pieces(self) -> int:

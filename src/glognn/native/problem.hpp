@@ -35,7 +35,8 @@ struct Member {
 
 enum Coefficient : int64_t { PLAIN = 0, EXACT = 1, RELEASED = 2 };
 
-constexpr int MAX_CLASSES = LANES;
+constexpr int MAX_CLASSES = LANES;  // of members with layers
+constexpr int WIDEST = 4 * LANES;   // of those without
 constexpr int MAX_INPUTS = 8;
 constexpr int MAX_DIRECTIONS = 2;
 
@@ -44,6 +45,7 @@ struct Problem {
     int64_t scale_free;            // betas are multiples of the mean squared norm of the embedding's columns
     int64_t tau;                   // a layer goes a learnt share of the way
     int64_t jumping;               // hidden values are summed with learnt shares (jumping.hpp)
+    int64_t batch;                 // local blocks normalise columns over all rows, not rows over their columns
     int64_t blocks;                // local blocks; without jumping, further layers of the encoder
     int64_t directions, matrices;  // maps of neighbours in a block, and operators: one may serve two maps
     int64_t inputs;
@@ -62,14 +64,15 @@ struct Problem {
 struct Layout {
     int64_t stride, heads;  // heads: matrices of hidden values before the nonlinearity
     int64_t input[MAX_INPUTS], input_bias[MAX_INPUTS], gate[MAX_INPUTS], head_of[MAX_INPUTS];
-    int64_t map, maps, map_bias, map_biases, norm, norm_bias;  // of the first block; those of others lie a step further
+    int64_t map, maps, map_bias, map_biases;  // of the first block; those of others lie a step further
+    int64_t norm, norm_bias, mean, variance;  // mean and variance are no weights: what columns had in steps before
     int64_t head, head_bias, hops, scale, shares, tau, total;
 
     explicit Layout(const Problem& p) {
         stride = padded(p.hidden);
         heads = 1;
         map = p.hidden * stride;
-        maps = map_bias = norm = norm_bias = 0;
+        maps = map_bias = 0;
         map_biases = (p.directions + 1) * stride;
         int64_t place = 0;
         const auto take = [&](int64_t count) { return (place += count) - count; };
@@ -80,12 +83,14 @@ struct Layout {
         maps = take(p.blocks * (p.directions + 1) * map);
         head = take(p.classes * stride);
         for (int64_t i = 0; i < p.inputs; ++i) input_bias[i] = take(stride);
-        head_bias = take(LANES);
+        head_bias = take(padded(p.classes));
         hops = take(padded(p.hops));
         scale = take(p.coefficient == PLAIN ? 0 : LANES);
         map_bias = take(p.blocks * map_biases);
         norm = take(p.jumping ? p.blocks * stride : 0);
         norm_bias = take(p.jumping ? p.blocks * stride : 0);
+        mean = take(p.batch ? p.blocks * stride : 0);
+        variance = take(p.batch ? p.blocks * stride : 0);
         shares = take(p.jumping ? padded(heads + p.blocks) : 0);
         for (int64_t i = 0; i < p.inputs; ++i) gate[i] = take(p.input[i].gated ? LANES : 0);
         tau = take(p.tau ? LANES : 0);

@@ -69,6 +69,7 @@ struct Lanes {
     Integers rotated[MAX_CLASSES];  // lane (m, k) -> lane (m, (k + r) mod c)
 
     explicit Lanes(int classes) : c(classes), slots(LANES / classes) {
+        if (!slots) return;
         for (int j = 0; j < c; ++j)
             for (int lane = 0; lane < LANES; ++lane) {
                 const bool used = lane < slots * c;

@@ -50,10 +50,12 @@ class Linear(nn.Module):
             columns.copy_(drawn)
         self.bias.copy_(_uniform(self.bias.numel(), bound))
 
-    def forward(self, x: Matrix) -> Tensor:
+    def forward(self, x: Matrix, bias: Tensor | None = None) -> Tensor:
+        """``bias``: what is added instead of its own."""
+        bias = self.bias if bias is None else bias
         if usable(self.weight):
-            return added_matmul(x, self.weight, 1.0, self.bias)
-        return matmul(x, self.weight) + self.bias
+            return added_matmul(x, self.weight, 1.0, bias)
+        return matmul(x, self.weight) + bias
 
     def extra_repr(self) -> str:
         return f"{self.weight.shape[0]}, {self.weight.shape[1]}"

@@ -172,6 +172,7 @@ def core_sizes(model: GloGNNConfig | GloGNN2Config, sizes: Sizes, *, members: in
             for name in read
         ],
         jumping=jumping,
+        batch=isinstance(model, GloGNN2Config) and model.normalizes_columns,
         blocks=model.num_blocks if isinstance(model, GloGNN2Config) else model.num_encoder_layers - 2,
         directions=len(model.neighbours) if isinstance(model, GloGNN2Config) else 0,
         tau=model.tau == "learned" and model.num_layers > 0,

@@ -81,6 +81,11 @@ class ModelConfig(Settings):
     graph_settings: ClassVar[Mapping[str, Any]] = {}
     """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
 
+    @property
+    def reads_links(self) -> bool:
+        """Whether it knows nodes by name: it has weights for each, by which it reads rows of links."""
+        return False
+
     def shape(self) -> tuple[object, ...]:
         """Equal for models that can be trained together: the settings that are no mere numbers in a formula."""
         return tuple(value for name, value in self.as_dict().items() if name not in self.varying)

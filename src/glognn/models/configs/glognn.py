@@ -125,6 +125,10 @@ class GloGNNConfig(LayerConfig, ModelConfig):
         return {name: weight for name, weight in self.input_weights(self.as_dict()).items() if weight != 0}
 
     @property
+    def reads_links(self) -> bool:
+        return any(INPUTS[name].of_nodes for name in self.inputs)
+
+    @property
     def words(self) -> list[Word]:
         """What the hops add up, in operators of :mod:`glognn.nn.inputs`."""
         return powers(self.num_hops) if self.beta2 > 0 else []
@@ -246,6 +250,13 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         low=0,
     )
     num_blocks: int = integer(0, "Local residual blocks between the inputs and the initial embedding.", low=0, high=64)
+    block_norm: str = choice(
+        "layer",
+        "What local blocks normalise: 'layer' the hidden values of each node, 'batch' those of all nodes in each "
+        "column, with which many blocks learn in fewer epochs.",
+        ("layer", "batch"),
+        before="layer",
+    )
     directions: str = choice(
         "joined",
         "Words of the hops: powers of the undirected graph, or all words of edges out and in up to 'num_hops' letters.",
@@ -261,6 +272,10 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         return {name: self.degree_weight if name == DEGREES else 1.0 for name in self.reads.split()}
 
     @property
+    def reads_links(self) -> bool:
+        return any(INPUTS[name].of_nodes for name in self.inputs)
+
+    @property
     def words(self) -> list[Word]:
         """What the hops add up, in operators of :mod:`glognn.nn.inputs`."""
         if self.beta2 == 0 or self.num_layers == 0:
@@ -271,6 +286,11 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     def neighbours(self) -> tuple[str, ...]:
         """The operators of the local blocks."""
         return (OUT, IN) if self.num_blocks else ()
+
+    @property
+    def normalizes_columns(self) -> bool:
+        """Whether a node's scores in training depend on all others by batch normalisation."""
+        return self.num_blocks > 0 and self.block_norm == "batch"
 
     def check(self) -> None:
         super().check()

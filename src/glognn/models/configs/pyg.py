@@ -297,6 +297,10 @@ class LINKXConfig(ModelConfig):
     held: ClassVar[Mapping[str, Any]] = {"feature_normalization": "none"}
     """As its authors have them: beside the ones of A, features that sum to one hardly count."""
 
+    @property
+    def reads_links(self) -> bool:
+        return True
+
     num_layers: int = integer(1, "Linear maps after the sum.", low=1, high=64)
     num_edge_layers: int = integer(1, "Linear maps of the adjacency.", low=1, high=64)
     num_node_layers: int = integer(1, "Linear maps of the features.", low=1, high=64)

@@ -42,8 +42,8 @@ from glognn.training.config import TrainingConfig
 from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
 
-MAX_CLASSES = LANES
-"""A member's columns must fit one vector."""
+MAX_CLASSES, WIDEST = LANES, 4 * LANES
+"""A member's columns must fit one vector, or without layers four of them."""
 
 MAX_ENTRIES = 2**31 - 1
 """The library counts the entries of a matrix in 32 bits."""
@@ -203,6 +203,7 @@ class NativeEngine(Engine):
             scale_free=layer.scale_free,
             tau=layer.tau is not None,
             jumping=encoder.shares is not None,
+            batch=isinstance(model, GloGNN2) and model.config.normalizes_columns,
             blocks=_num_blocks(model),
             directions=len(neighbours),
             matrices=len(along),
@@ -296,7 +297,7 @@ def _order(model: GloGNN) -> list[str]:
         "layer.hops.weight",
         "layer.scale",
         *(f"{each}.bias" for each in maps),
-        *(f"{block}.norm.{part}" for part in ("weight", "bias") for block in blocks),
+        *(f"{block}.norm.{part}" for part in ("weight", "bias", "running_mean", "running_var") for block in blocks),
         "encoder.shares",
         *(f"encoder.gates.{name}" for name in names),
         "layer.tau",
@@ -393,12 +394,13 @@ def refusal_of_settings(model: ModelConfig, training: TrainingConfig, graph: Gra
     if absent := why_not():
         return absent
     read = [graph.adjacency.matrix, *([] if graph.x is None or not _of_features(model) else [graph.x])]
+    most = MAX_CLASSES if model.num_layers else WIDEST
     of_model = _refused_of_glognn(model, graph) if isinstance(model, GloGNNConfig) else ()
     reasons = (
         *of_model,
         (not _is_powers(model.words), "hops that are powers of one operator (directions 'joined')"),
         (len(model.inputs) > MAX_INPUTS, f"at most {MAX_INPUTS} inputs, not {len(model.inputs)}"),
-        (not 2 <= graph.num_classes <= MAX_CLASSES, f"2 to {MAX_CLASSES} classes, not {graph.num_classes}"),
+        (not 2 <= graph.num_classes <= most, f"2 to {most} classes, not {graph.num_classes}"),
         (training.class_weight != "none", f"class_weight 'none', not '{training.class_weight}'"),
         (training.dtype != "float32", f"float32, not {training.dtype}"),
         (any(matrix.dtype != torch.float32 for matrix in read), "float32, which this graph is not in"),
