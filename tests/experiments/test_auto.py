@@ -362,6 +362,25 @@ def test_a_member_that_is_too_slow_is_given_up_after_its_second_epoch(
     check_files(tmp_path / "run")
 
 
+def test_members_that_were_given_up_have_the_time_that_the_others_leave(
+    portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "FEWEST_TURNS", 1)
+    monkeypatch.setattr(room, "LONGEST_TURN", 1e-9)
+    left_out: list[str] = []
+
+    class Told(Tick):
+        def on_left_out(self, what: str, reason: str) -> None:
+            left_out.append(reason)
+
+    options = {"portfolio": portfolio, "folds": 2, "time_limit": 4000, "out": tmp_path / "run"}
+    record = auto(unsplit(), progress=Told(monkeypatch), **options, **LONG).record
+    assert left_out == ["an epoch takes 10 s, too long for the time left"] * 2
+    assert record["ended"] == "all members are done"
+    assert [each["stopped_by"] for each in record["members"]] == [["last epoch"]] * 3
+    check_files(tmp_path / "run")
+
+
 def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(1000))
     monkeypatch.setattr(room.time, "perf_counter", lambda: next(now))

@@ -157,7 +157,7 @@ class Contest:
         self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.calibrations: dict[tuple[str, int | None], Calibration] = {}
         self.reserved = 0.0
-        self.slow = set[str]()
+        self.slow, self.least = set[str](), FEWEST_EPOCHS
         self.members: dict[str, Report] = {each.member.name: _waiting(each) for each in entrants}
         self.before = 0.0
         if (folder / ENSEMBLE).is_file():
@@ -194,6 +194,8 @@ class Contest:
                 if self.finished == len(self.entrants):
                     ended = "all members are done"
                     break
+                if not self._waiting():  # those given up have what time is left
+                    self.slow, self.least = set(), 0
                 turns = self._train_each(limit, most=1)
         except KeyboardInterrupt:
             if not self._done():
@@ -220,7 +222,7 @@ class Contest:
                 return True
             each = waiting[0]
             done = len(self._done())
-            least = FEWEST_EPOCHS if done else 0  # but for the first there is to be an answer soon
+            least = self.least if done else 0  # of the first there is to be an answer soon
             longest = limit if done < FEWEST_TURNS else LONGEST_TURN * limit
             entry = self._train(each, _Turn(self._deadline(limit, len(waiting)), self._end(limit), least, longest))
             self.members[each.member.name] = entry
