@@ -287,7 +287,8 @@ def test_large_whole_numbers_of_a_typed_column_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [["b", None, "a", ""], [3, None, -1, 3], [True, None, False, True], [0.5, None, 2.0, 2]]
+    "values",
+    [["b", None, "a", ""], [3, None, -1, 3], [True, None, False, True], [0.5, None, 2.0, 2], [0.0, -0.0, 2.0, None]],
 )
 def test_labels_come_back(values: list[Any]) -> None:
     column = pa.chunked_array([pa.array(values)])
@@ -299,6 +300,11 @@ def test_labels_come_back(values: list[Any]) -> None:
     assert [type(value) for value in back] == [type(known[0])] * len(back)
     with pytest.raises(InputError, match="must be classes"):
         Classes.learn(pa.chunked_array([pa.array(np.arange(200) / 7)]), "here")
+
+
+def test_labels_that_no_record_can_hold_are_refused() -> None:
+    with pytest.raises(InputError, match="The labels in here must be finite. Got infinity instead"):
+        Classes.learn(pa.chunked_array([pa.array([1.0, np.inf, None])]), "here")
 
 
 def test_sets_of_a_column_and_what_is_kept(tmp_path: Path) -> None:
