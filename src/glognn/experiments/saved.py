@@ -20,7 +20,7 @@ import numpy.typing as npt
 from glognn.data.arrow import IntArray, Values
 from glognn.data.classes import Array, Classes
 from glognn.data.ids import name_some
-from glognn.data.layout import NODES, TABLES
+from glognn.data.layout import NODES, is_of_tables
 from glognn.data.sources import find_source, load_source
 from glognn.data.table_changes import TableChanges, joined_ids, read_changes
 from glognn.data.table_graph import KeptTables
@@ -39,7 +39,7 @@ from glognn.graph.graph import Graph
 from glognn.metrics import Scoring
 from glognn.models.base import NodeModel
 from glognn.models.configs import find_model
-from glognn.records import misfit
+from glognn.records import inside, misfit
 from glognn.training.calibration import Calibration
 from glognn.training.config import ThresholdRule, TrainingConfig
 from glognn.training.devices import resolve_device
@@ -276,8 +276,7 @@ class SavedModel(Saved):
         graph = Path(self.config.dataset)
         if self.kind == "classifier" and {"tables", "nodes"} <= set(self.record["files"]):
             return KeptTables.load(graph.parent, self.record["files"]["tables"], self.record["files"]["nodes"])
-        kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
-        return KeptTables.load(graph.parent) if kept else None
+        return KeptTables.load(graph.parent) if is_of_tables(graph) else None
 
     @cached_property
     def classes(self) -> Classes | None:
@@ -520,7 +519,7 @@ def choose_run(folder: Path, models: Sequence[str] = ()) -> ChosenRun:
     for (child, config), report in zip(wanted[best], reports[best], strict=True):
         if report["kind"] == "splits":
             check_settings(child, report, config)
-            places |= {split: (child / f"split-{split}", config.for_split(split)) for split in report["splits"]}
+            places |= {split: (inside(child, f"split-{split}"), config.for_split(split)) for split in report["splits"]}
         else:
             places[report["split"]] = child, config
     return ChosenRun(best, why, list(places), places)
