@@ -279,11 +279,11 @@ def test_verify_says_what_else_is_wrong(run: Path, classifier: Path, tmp_path: P
     assert states(run)["glognn/config.toml"] == "missing"
 
 
-def test_a_mark_that_lists_no_record_or_no_weights_is_refused(run: Path) -> None:
-    for name in ("report.json", "model.safetensors"):
+def test_a_mark_that_lists_not_all_files_is_refused(run: Path) -> None:
+    for name in ("report.json", "model.safetensors", "nodes.parquet"):
         whole = (run / SPLIT / "DONE").read_text()
         content = json.loads(whole)
-        del content["files"][name]
+        del content["tables" if name in TABLES else "files"][name]
         (run / SPLIT / "DONE").write_text(json.dumps(content))
         assert states(run)[f"{SPLIT}/DONE"] == "damaged"
         for load in (lambda: load_model(run / SPLIT), lambda: open_saved(run, ["glognn"])):

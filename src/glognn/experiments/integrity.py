@@ -47,8 +47,11 @@ def measure_files(folder: Path, names: Iterable[str]) -> Files:
 def measure_tables(dataset: str) -> Files:
     """Of what is kept of a user's tables beside the graph that was made of them; nothing of any other graph."""
     graph = Path(dataset)
-    names = [name for name in (GRAPH, NODES, TABLES) if is_of_tables(graph) and (graph.parent / name).is_file()]
-    return measure_files(graph.parent, names)
+    return measure_files(graph.parent, _kept(graph))
+
+
+def _kept(graph: Path) -> list[str]:
+    return [name for name in (GRAPH, NODES, TABLES) if is_of_tables(graph) and (graph.parent / name).is_file()]
 
 
 def seal(folder: Path, tables: Files) -> None:
@@ -101,6 +104,13 @@ def check_tables(folder: Path, dataset: str) -> None:
     """Refuse the graph of a finished run, made of tables, when it or what is kept of them is not as it was."""
     if (manifest := read_manifest(folder)) is not None:
         refuse_changed(Path(dataset).parent, manifest.tables)
+        for name in unlisted_tables(Path(dataset), manifest.tables):
+            raise InputError(f"'{folder / DONE}' is damaged: it does not list {name}.")
+
+
+def unlisted_tables(graph: Path, files: Files) -> list[str]:
+    """Files beside the graph of a finished run that its mark must name, and does not."""
+    return [name for name in _kept(graph) if name not in files]
 
 
 def sealed(record: dict[str, Any], files: Files) -> dict[str, Any]:

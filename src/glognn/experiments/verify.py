@@ -12,7 +12,7 @@ from typing import Any
 from glognn.data.layout import GRAPH, NODES, TABLES, is_of_tables
 from glognn.errors import InputError
 from glognn.experiments.config import read_config
-from glognn.experiments.integrity import MISSING, Files, difference, read_manifest, unlisted, unseal
+from glognn.experiments.integrity import MISSING, Files, difference, read_manifest, unlisted, unlisted_tables, unseal
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MEMBERS, MODEL, REFIT, REFIT_RECORD, REPORT
 from glognn.experiments.reports import check_settings, read_classifier, read_report
 from glognn.experiments.search import JOURNAL, STUDY
@@ -181,7 +181,7 @@ def _run(folder: Path, settings: dict[str, Any], compared: Compared) -> Iterator
     graph = folder / str(data.get("dataset") if isinstance(data, dict) else GRAPH)
     yield from _settings_and_splits(folder)
     if manifest is not None:
-        for name in unlisted(folder, manifest.files):
+        for name in (*unlisted(folder, manifest.files), *unlisted_tables(graph, manifest.tables)):
             yield FileState(folder / DONE, DAMAGED, f"it does not list {name}")
         yield from _compare(folder, manifest.files, compared)
         yield from _compare(graph.parent, manifest.tables, compared)
