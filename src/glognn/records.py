@@ -25,6 +25,16 @@ def is_file_name(name: str) -> bool:
     return Path(name).name == name and "\0" not in name and len(name.encode(errors="replace")) <= _LONGEST
 
 
+def inside(folder: Path, *names: str) -> Path:
+    """A folder within a folder, by its names on the way, none of which may be a link to somewhere else."""
+    place, real = folder.joinpath(*names), folder.resolve().joinpath(*names)
+    if place.resolve() != real:
+        raise InputError(
+            f"'{place}' must be a folder of its own. Got a link to '{place.resolve()}' instead: put the folder there."
+        )
+    return place
+
+
 def read_record(path: Path, form: Form) -> Any:
     """The content of a record; a file that is not there is a ``FileNotFoundError``."""
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 from rich.table import Table
 
-from glognn.cli.terminal import Terminal
+from glognn.cli.terminal import Terminal, write_lines
 from glognn.report.text import visible
 from tests import program
 
@@ -41,6 +42,15 @@ def test_what_commands_a_terminal_is_written_out() -> None:
     console.out("\x1b[34md")
     assert "\x1b" not in file.getvalue()
     assert all(rf"\x1b[3{place}m" in file.getvalue() for place in range(1, 5))
+
+
+def test_tables_for_programs_are_exact_and_command_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lines("id\n\x1b[31mx\r\n")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    write_lines("id\n\x1b[31mx\n")
+    assert capsys.readouterr().out == "id\n\x1b[31mx\r\nid\n\\x1b[31mx\n"
 
 
 def test_lines_of_the_log_command_no_terminal() -> None:

@@ -19,6 +19,7 @@ from glognn.data import ids as ids_module
 from glognn.data import tables as tables_module
 from glognn.data.classes import Classes
 from glognn.data.edge_tables import read_edges
+from glognn.data.frames import Frame
 from glognn.data.ids import positions, unique_ids
 from glognn.data.table_changes import read_changes
 from glognn.data.table_graph import KeptTables, TableOptions, find_nodes, graph_from_tables, read_labels
@@ -287,7 +288,8 @@ def test_large_whole_numbers_of_a_typed_column_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [["b", None, "a", ""], [3, None, -1, 3], [True, None, False, True], [0.5, None, 2.0, 2]]
+    "values",
+    [["b", None, "a", ""], [3, None, -1, 3], [True, None, False, True], [0.5, None, 2.0, 2], [0.0, -0.0, 2.0, None]],
 )
 def test_labels_come_back(values: list[Any]) -> None:
     column = pa.chunked_array([pa.array(values)])
@@ -299,6 +301,11 @@ def test_labels_come_back(values: list[Any]) -> None:
     assert [type(value) for value in back] == [type(known[0])] * len(back)
     with pytest.raises(InputError, match="must be classes"):
         Classes.learn(pa.chunked_array([pa.array(np.arange(200) / 7)]), "here")
+
+
+def test_labels_that_no_record_can_hold_are_refused() -> None:
+    with pytest.raises(InputError, match="The labels in here must be finite. Got infinity instead"):
+        Classes.learn(pa.chunked_array([pa.array([1.0, np.inf, None])]), "here")
 
 
 def test_sets_of_a_column_and_what_is_kept(tmp_path: Path) -> None:
@@ -418,6 +425,29 @@ def test_bad_rows_are_found_wherever_they_are(row: str, message: str, tmp_path: 
         read_edges(path, pa.array([1, 2]))
     path.write_text("a,b\n" + "1,2\n" * 1999 + "2,1\n")
     assert read_edges(path, pa.array([1, 2])).index.tolist() == [[0] * 1999 + [1], [1] * 1999 + [0]]
+
+
+@pytest.mark.parametrize("tail", ["", "\n"])
+def test_a_field_is_compared_to_its_end_and_shown_to_the_width_of_a_screen(tail: str, tmp_path: Path) -> None:
+    """However long it is: one that begins as an id is another one."""
+    path = tmp_path / "edges.csv"
+    path.write_text(f'a,b\n1,2\n"{"7" * 200_000}{tail}",1\n')
+    with pytest.raises(InputError, match=r"unknown ids \('7{80}'\.\.\. \(200,00. characters\)\)") as raised:
+        read_edges(path, pa.array([1, 2, 7, 77777777]))
+    assert len(str(raised.value)) < 500
+
+
+def test_a_field_whose_length_32_bits_do_not_hold_is_refused() -> None:
+    """Of 2**32 + 3 bytes, of which the last 32 bits say 3."""
+    try:
+        letters = np.zeros(2**32 + 3, np.uint8)  # which takes memory where it is written to, and never is
+    except MemoryError:
+        pytest.skip("this machine does not promise memory that it may not have")
+    ends = pa.py_buffer(np.array([0, len(letters)], np.int64))
+    long = pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(letters)])
+    frame = Frame("edge table", pa.table({"a": long, "b": ["x"]}))
+    with pytest.raises(InputError, match=r"must have less than 2 GiB in one piece. Got 4.0 GiB"):
+        read_edges(frame, pa.array(["\0\0\0", "x"]))
 
 
 @pytest.mark.parametrize("suffix", [".feather", ".parquet"])

@@ -279,6 +279,41 @@ def test_verify_says_what_else_is_wrong(run: Path, classifier: Path, tmp_path: P
     assert states(run)["glognn/config.toml"] == "missing"
 
 
+def test_a_mark_that_lists_not_all_files_is_refused(run: Path) -> None:
+    for name in ("report.json", "model.safetensors", "nodes.parquet"):
+        whole = (run / SPLIT / "DONE").read_text()
+        content = json.loads(whole)
+        del content["tables" if name in TABLES else "files"][name]
+        (run / SPLIT / "DONE").write_text(json.dumps(content))
+        assert states(run)[f"{SPLIT}/DONE"] == "damaged"
+        for load in (lambda: load_model(run / SPLIT), lambda: open_saved(run, ["glognn"])):
+            with pytest.raises(InputError, match=f"DONE' is damaged: it does not list {name}"):
+                load()
+        (run / SPLIT / "DONE").write_text(whole)
+
+
+def test_a_linked_folder_of_a_split_is_neither_opened_nor_passed_over(run: Path, tmp_path: Path) -> None:
+    (run / SPLIT).rename(tmp_path / "elsewhere")
+    (run / SPLIT).symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    for read in (lambda: open_saved(run, ["glognn"]), lambda: train_models(resume=run)):
+        with pytest.raises(InputError, match=r"split-0' must be a folder of its own. Got a link to '.*elsewhere'"):
+            read()
+    assert states(run)[str(SPLIT)] == "damaged"
+    run.rename(tmp_path / "there")
+    run.symlink_to(tmp_path / "there", target_is_directory=True)  # of the whole folder, which is the user's choice
+    (run / SPLIT).unlink()
+    (tmp_path / "elsewhere").rename(run / SPLIT)
+    open_saved(run, ["glognn"])
+    assert set(states(run).values()) == {"ok"}
+
+
+def test_tables_beside_another_graph_do_not_name_its_nodes(run: Path) -> None:
+    write_npz(read_npz(run / "graph.npz"), run / "other.npz")
+    found = train_models(model="mlp", dataset=str(run / "other.npz"), out=run.with_name("new"), epochs=2, device="cpu")
+    assert open_saved(found.folder).tables is None
+    assert open_saved(run).tables is not None
+
+
 def test_verify_of_folders_of_earlier_versions_and_unfinished_ones(run: Path) -> None:
     forget_files(run)
     (run / "mlp/split-0/DONE").unlink()

@@ -20,10 +20,13 @@ from glognn import GloGNNClassifier
 from glognn.bench.config import BenchConfig
 from glognn.bench.records import empty_row, make_record, write_record
 from glognn.cli.main import app
+from glognn.data.layout import SHARDS
 from glognn.data.npz import write_npz
 from glognn.data.table_changes import read_changes
 from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
 from glognn.data.tables import read_table, write_table
+from glognn.distributed.ranks import Ranks
+from glognn.distributed.shards import Shards
 from glognn.errors import GloGNNError
 from glognn.experiments.auto import auto
 from glognn.experiments.batches import Batch, make_batches
@@ -112,6 +115,16 @@ def _predicted(path: Path) -> None:
     open_saved(path.parent).predict()
 
 
+def _predicted_by_run(path: Path) -> None:
+    open_saved(path.parents[1]).predict()
+
+
+def _shards(path: Path) -> None:
+    folder = next(place for place in path.parents if (place / SHARDS).exists())
+    load_graph(resolve([], None, {}, str(folder), None)[0])
+    Shards.open(folder).read_for(Ranks())
+
+
 def _classifier(path: Path) -> None:
     GloGNNClassifier.load(path.parent).predict_proba()
 
@@ -190,6 +203,11 @@ TARGETS: dict[str, Target] = {
     "classifier of an ensemble": Target("several/estimator.json", damage.json_text, _classifier),
     "study": Target("study/study.json", damage.json_text, _study, writes=True),
     "journal": Target("study/study.journal", damage.journal, _study, writes=True),
+    "refit": Target("run/refit/refit.json", damage.json_text, _predicted_by_run),
+    "shards": Target("shards/shards.json", damage.json_text, _shards),
+    "nodes of a part": Target("shards/part-00000/nodes.arrow", damage.feather_table, _shards),
+    "edges of a part": Target("shards/part-00001/edges.arrow", damage.feather_table, _shards),
+    "features of a part": Target("sparse-shards/part-00001/features.arrow", damage.feather_table, _shards),
     "table": Target("table1/table.json", damage.json_text, _page),
     "bench": Target("bench.json", damage.json_text, _page),
 }
@@ -229,8 +247,10 @@ def _make_files(folder: Path) -> None:
         for kind in ("parquet", "feather"):
             write_table(read_table(folder / f"{name}.csv"), folder / f"{name}.{kind}")
     tables = TableOptions(nodes=folder / "nodes.csv", edges=folder / "edges.csv", label="y")
-    train_models(model="mlp", tables=tables, out=folder / "run", **QUICK)
+    train_models(model="mlp", tables=tables, out=folder / "run", refit=True, **QUICK)
     shutil.copy(folder / "run/config.toml", folder / "settings.toml")
+    for name, given in (("shards", "graph.npz"), ("sparse-shards", "sparse.npz")):
+        _command("shard", str(folder / given), str(folder / name), "--parts", "2")
     graph = str(folder / "graph.npz")
     train_models(graph, ["mlp", "gcn"], out=folder / "both", **QUICK)
     with contextlib.suppress(KeyboardInterrupt):

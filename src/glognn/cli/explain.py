@@ -175,9 +175,11 @@ def _write(found: list[Any], kind: str, out: Path | None, console: Any) -> None:
 
         from pyarrow import csv
 
+        from glognn.cli.terminal import write_lines
+
         text = io.BytesIO()
         csv.write_csv(flat_table(found), text)
-        typer.echo(text.getvalue().decode(), nl=False)
+        write_lines(text.getvalue().decode())
         return
     else:
         from glognn.data.tables import write_table

@@ -43,7 +43,7 @@ def command(
 
       glognn leaderboard runs/fraud --picture leaderboard.png
     """
-    from glognn.cli.terminal import Terminal
+    from glognn.cli.terminal import Terminal, write_lines
     from glognn.experiments.leaderboard import standings
     from glognn.experiments.reports import read_ensemble
     from glognn.report.leaderboard import BEST, STAR, as_csv, leaderboard_table, plot_leaderboard
@@ -55,7 +55,7 @@ def command(
     if format is Format.json:
         typer.echo(json.dumps([row.as_dict() for row in rows], indent=2))
     elif format is Format.csv:
-        typer.echo(as_csv(rows), nl=False)
+        write_lines(as_csv(rows))
     else:
         console = Terminal()
         found = leaderboard_table(rows, record["metric"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -9,6 +10,15 @@ from rich.status import Status
 from rich.text import Text
 
 from glognn.report.text import visible
+
+
+def write_lines(lines: str) -> None:
+    """Put lines of a table where output goes: exactly, for programs, and to a terminal without what commands it.
+
+    What echoes elsewhere takes escape codes out of lines for programs, which would change ids.
+    """
+    sys.stdout.write(visible(lines) if sys.stdout.isatty() else lines)
+    sys.stdout.flush()
 
 
 class Terminal(Console):

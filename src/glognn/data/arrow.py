@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glognn.errors import InputError
+
 Table = Any
 """A ``pyarrow.Table``; its columns are chunked arrays."""
 Values = Any
@@ -30,7 +32,13 @@ def plain(column: Values) -> Values:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
-        column = column.cast(pa.string())
+        try:
+            column = column.cast(pa.string())
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"A column of text must have less than 2 GiB in one piece. Got {column.nbytes / 2**30:.1f} GiB: store "
+                "it in several (row groups or chunks)."
+            ) from None
     if pa.types.is_floating(column.type):
         column = column.cast(pa.float64())
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)

@@ -46,11 +46,14 @@ class Classes:
     def learn(cls, column: Values, place: str) -> Self:
         """The different values of a column, sorted; missing and empty ones mean that the class is not known."""
         import pyarrow as pa
+        from pyarrow import compute as pc
 
-        column = plain(column)
+        column = _one_zero(plain(column))
         kind = _kind(column.type)
         if kind is None:
             raise InputError(f"The labels in {place} must be words, numbers or booleans. Got {column.type} instead.")
+        if kind == "real" and pc.any(pc.is_inf(column)).as_py():
+            raise InputError(f"The labels in {place} must be finite. Got infinity instead: leave such labels empty.")
         found = distinct(_present(column.cast(pa.string()) if kind == "text" else column).drop_null())
         if len(found) < 2:
             got = f"only {found[0].as_py()!r}" if len(found) else "no label at all"
@@ -82,7 +85,7 @@ class Classes:
         import pyarrow as pa
         from pyarrow import compute as pc
 
-        column, names = plain(column), self.column(np.arange(len(self)))
+        column, names = _one_zero(plain(column)), self.column(np.arange(len(self)))
         try:
             if self.kind == "boolean" and not pa.types.is_boolean(column.type):
                 column = column.cast(pa.string())
@@ -151,6 +154,14 @@ def _kind(found: Any) -> str | None:
     if pa.types.is_floating(found):
         return "real"
     return "boolean" if pa.types.is_boolean(found) else None
+
+
+def _one_zero(column: Values) -> Values:
+    """Fractions with 0.0 for -0.0, which are one number and two to Arrow."""
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    return pc.add(column, 0.0) if pa.types.is_floating(column.type) else column
 
 
 def _fractions(names: tuple[Any, ...]) -> bool:

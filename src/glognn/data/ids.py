@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from glognn.errors import InputError
 Places = npt.NDArray[np.int32]
 _SPARSEST = 8
 """Numbers for each id, above which a place for every number no longer pays."""
-_NAMED = 3
+_NAMED, _SHOWN = 3, 80
 _FIRST = 100
 _FACTOR = np.int64(secrets.randbits(62) | 1)
 _BYTES = bytes(secrets.SystemRandom().sample(range(256), 256))
@@ -101,9 +102,17 @@ def distinct(values: Values) -> Values:
 
 def name_some(values: Values) -> str:
     """A few values, and how many more there are."""
-    shown = ", ".join(repr(value) for value in values.slice(0, _NAMED).to_pylist())
+    shown = ", ".join(map(_show, values.slice(0, _NAMED).to_pylist()))
     more = len(values) - _NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _show(value: Any) -> str:
+    """A value in quotation marks, and of one that fills a screen its beginning: a mark of quotation that was never
+    closed makes one id of all that follows."""
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return f"{value[:_SHOWN]!r}... ({len(value):,} characters)"
+    return repr(value)
 
 
 def spelling(strange: Values, ids: Values) -> str:
@@ -113,7 +122,7 @@ def spelling(strange: Values, ids: Values) -> str:
     for text in map(str, strange.slice(0, _NAMED).to_pylist()):
         usual = _usual(text)
         if positions(pa.array([usual], pa.string()), ids)[0] >= 0:
-            return f" Ids count as they are written: {text!r} is not {usual!r}."
+            return f" Ids count as they are written: {_show(text)} is not {_show(usual)}."
     return ""
 
 

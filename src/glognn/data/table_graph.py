@@ -21,7 +21,7 @@ from glognn.data.encoding import COLUMN, IN, OUT, RARE_SHARE, Encoding
 from glognn.data.fetch import file_sha256
 from glognn.data.frames import Frame, as_edge_table, as_table
 from glognn.data.ids import distinct, name_some, positions, read_ids, spelling, unique_ids
-from glognn.data.layout import GRAPH, NODES, TABLES
+from glognn.data.layout import GRAPH, NODES, TABLES, is_of_tables
 from glognn.data.tables import check_header, column_names, find_column, read_table, text_signs, write_table
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, check_version, misfit, read_record
@@ -225,9 +225,9 @@ def table_of_degrees(degrees: Sequence[IntArray]) -> Table:
 
 def kept_classes(graph: Path) -> Classes | None:
     """The classes of a graph file that was made of tables, which lie beside it."""
-    path = graph.parent / TABLES
-    if graph.suffix != ".npz" or not path.is_file():
+    if not is_of_tables(graph):
         return None
+    path = graph.parent / TABLES
     check_version(path, read_record(path, {}), SCHEMA_VERSION)
     content = read_record(path, {"classes": _KEPT["classes"]})
     try:

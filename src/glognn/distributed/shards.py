@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from glognn.distributed.part import Part, PartAdjacency, count_labels
 from glognn.distributed.partition import IntArray, Partition, PartSizes, part_sizes
 from glognn.distributed.ranks import Ranks
 from glognn.distributed.rows import PartRows
-from glognn.errors import InputError
+from glognn.errors import InputError, about
 from glognn.graph.adjacency import Adjacency, EdgeCounts
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
@@ -40,14 +40,16 @@ if TYPE_CHECKING:
 
 SHARDS = "shards.json"
 SCHEMA_VERSION = 1
+_MOST = 2**40
+"""Of anything that is counted."""
 _FORM: Form = {
     "schema_version": int,
     "method": str,
     "starts": [int],
     "ordered": bool,
-    "sizes": [dict],
+    "sizes": [{each.name: int for each in fields(PartSizes)}],
     "graph": dict,
-    "edge_counts": dict,
+    "edge_counts": {each.name: int for each in fields(EdgeCounts)},
     "num_classes": int,
     "class_names": [str],
     "num_splits": int,
@@ -55,8 +57,8 @@ _FORM: Form = {
     "sparse_features": bool,
     "symmetric": bool,
     "weighted": bool,
-    "dtype": str,
-    "fingerprints": dict,
+    "dtype": {"float32", "float64"},
+    "fingerprints": {"float32": str, "float64": str},
     "facts": dict,
 }
 
@@ -89,9 +91,26 @@ class Shards:
         except FileNotFoundError:
             raise InputError(f"'{folder}' holds no shards: it has no {SHARDS}.") from None
         check_version(folder / SHARDS, record, SCHEMA_VERSION)
-        if wrong := misfit(record, _FORM):
+        found = cls(folder, record)
+        if wrong := misfit(record, _FORM) or found._contradiction():
             raise InputError(f"'{folder / SHARDS}' is damaged: {wrong}.")
-        return cls(folder, record)
+        with about(f"'{folder / SHARDS}' is damaged"):
+            GraphConfig.from_mapping(record["graph"])
+        return found
+
+    def _contradiction(self) -> str:
+        """What of a record of the right form cannot be, in words."""
+        record, starts = self.record, self.record["starts"]
+        if len(starts) < 2 or starts[0] != 0 or starts != sorted(starts) or starts[-1] > _MOST:
+            return f"starts must grow from 0, not {starts!r:.60}"
+        if len(record["sizes"]) != self.parts:
+            return f"sizes must be of {self.parts} parts, not {len(record['sizes'])}"
+        if not 0 <= record["num_classes"] <= _MOST or len(record["class_names"]) not in (0, record["num_classes"]):
+            return f"num_classes and class_names do not fit: {record['num_classes']} and {len(record['class_names'])}"
+        for name in ("num_splits", "num_features"):
+            if not 0 <= (record[name] or 0) <= _MOST:
+                return f"{name} must be in the range [0, {_MOST}], not {record[name]}"
+        return ""
 
     @property
     def starts(self) -> IntArray:
@@ -103,7 +122,12 @@ class Shards:
 
     @property
     def sizes(self) -> list[PartSizes]:
-        return [PartSizes(**each) for each in self.record["sizes"]]
+        return [_picked(PartSizes, each) for each in self.record["sizes"]]
+
+    @property
+    def edge_counts(self) -> EdgeCounts:
+        found: EdgeCounts = _picked(EdgeCounts, self.record["edge_counts"])
+        return found
 
     @property
     def config(self) -> GraphConfig:
@@ -115,25 +139,35 @@ class Shards:
 
     def read(self, part: int) -> PartContent:
         """One part; its arrays are views of its files."""
-        record, place = self.record, self.folder / _name(part)
-        nodes, edges = _mapped(place / "nodes.arrow"), _mapped(place / "edges.arrow")
-        sets = [_column(nodes, f"split_{split}") for split in range(record["num_splits"])]
-        rows = _column(nodes, "entries")
+        record, place, count = self.record, self.folder / _name(part), int(self.starts[-1])
+        path = place / "nodes.arrow"
+        nodes, held = _mapped(path), int(self.starts[part + 1] - self.starts[part])
+        if nodes.num_rows != held:
+            raise InputError(f"'{path}' is damaged: it must have {held:,} nodes. It has {nodes.num_rows:,}.")
+        sets = [_places(nodes, f"split_{split}", path, 0, len(SET_NAMES)) for split in range(record["num_splits"])]
+        rows = _places(nodes, "entries", path, 0, _MOST)
         x: Any = None
         if record["sparse_features"]:
-            features = _mapped(place / "features.arrow")
-            starts = np.concatenate([[0], np.cumsum(_column(nodes, "features"))])
-            shape = (rows.size, record["num_features"])
-            x = sp.csr_array((_column(features, "value"), _column(features, "column"), starts), shape=shape)
+            width, lengths = record["num_features"] or 0, _places(nodes, "features", path, 0, _MOST)
+            inside = place / "features.arrow"
+            features = _mapped(inside, _total(lengths))
+            starts = np.concatenate([[0], np.cumsum(lengths)])
+            columns = _places(features, "column", inside, 0, width - 1)
+            x = sp.csr_array((_values(features, "value", inside), columns, starts), shape=(rows.size, width))
         elif record["num_features"] is not None:
-            x = _list_column(nodes, "x").reshape(rows.size, record["num_features"])
+            x = _vectors(nodes, "x", record["num_features"], path)
+        y = _places(nodes, "y", path, -1, record["num_classes"] - 1)
+        if any((each[y < 0] != 0).any() for each in sets):
+            raise InputError(f"'{path}' is damaged: nodes without a label must be in no set.")
+        inside = place / "edges.arrow"
+        edges = _mapped(inside, _total(rows))
         return PartContent(
-            nodes=_column(nodes, "node"),
-            y=_column(nodes, "y"),
+            nodes=_places(nodes, "node", path, 0, count - 1),
+            y=y,
             sets=np.stack(sets, axis=1) if sets else np.zeros((rows.size, 0), np.uint8),
             rows=rows,
-            columns=_column(edges, "place"),
-            weights=_column(edges, "weight") if record["weighted"] else None,
+            columns=_places(edges, "place", inside, 0, count - 1),
+            weights=_values(edges, "weight", inside) if record["weighted"] else None,
             x=x,
         )
 
@@ -162,7 +196,7 @@ class Shards:
             masks=masks,
             num_classes=self.record["num_classes"],
             class_names=tuple(self.record["class_names"]),
-            edge_counts=EdgeCounts(**self.record["edge_counts"]),
+            edge_counts=self.edge_counts,
             config=self.config,
             ranks=ranks,
             nodes=torch.from_numpy(content.nodes.copy()),
@@ -195,6 +229,8 @@ class Shards:
         weights = np.ones(content.columns.size) if content.weights is None else content.weights
         pointers, count = np.concatenate([[0], np.cumsum(content.rows)]), content.rows.size
         back = np.argsort(content.nodes)
+        if not np.array_equal(content.nodes[back], np.arange(count)):
+            raise InputError(f"The parts of '{self.folder}' are damaged: every node must be in one of them.")
         csr = sp.csr_array((weights, content.nodes[content.columns], pointers), shape=(count, count))[back]
         csr.sort_indices()
         x = content.x if content.x is None else content.x[back]
@@ -206,9 +242,14 @@ class Shards:
             masks={name: torch.from_numpy(sets == place + 1) for place, name in enumerate(SET_NAMES)},
             num_classes=self.record["num_classes"],
             class_names=tuple(self.record["class_names"]),
-            edge_counts=EdgeCounts(**self.record["edge_counts"]),
+            edge_counts=self.edge_counts,
             config=self.config,
         )
+
+
+def _picked(kind: type[Any], content: dict[str, int]) -> Any:
+    """A record of counts; others beside them say nothing."""
+    return kind(**{each.name: content[each.name] for each in fields(kind)})
 
 
 def _features(x: Any, dtype: torch.dtype) -> Tensor | SparseMatrix | None:
@@ -317,26 +358,77 @@ def _write(path: Path, columns: dict[str, Any]) -> None:
     write_atomically(path, write)
 
 
-def _mapped(path: Path) -> Any:
+def _mapped(path: Path, rows: int | None = None) -> Any:
+    """The table of a file, which must have as many rows as there are to be, where that is known."""
     try:
-        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        table.validate()  # Arrow itself believes places in memory that a file gives, wherever they lead
     except FileNotFoundError:
         raise InputError(f"The shards are not whole: there is no file '{path}'.") from None
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise InputError(f"'{path}' is damaged: {' '.join(str(error).split())}.") from None
+    if rows is not None and table.num_rows != rows:
+        raise InputError(f"'{path}' is damaged: it must have {rows:,} rows. It has {table.num_rows:,}.")
+    return table
 
 
-def _column(table: Any, name: str) -> Any:
-    chunks = table.column(name).chunks
+def _column(table: Any, name: str, path: Path, *, whole: bool) -> Any:
+    """A column of whole numbers or of fractions, none missing; a view of the file where that is of one piece."""
+    kind = _kind(table, name)
+    fits = kind is not None and (pa.types.is_integer(kind) if whole else pa.types.is_floating(kind))
+    if not fits or table.column(name).null_count:
+        words = "whole numbers" if whole else "fractions"
+        raise InputError(f"'{path}' is damaged: it must have a column '{name}' of {words}, none of them missing.")
+    return _pieces(table.column(name).chunks, kind)
+
+
+def _kind(table: Any, name: str) -> Any:
+    """The type of a column; none where there is none, or several."""
+    places = table.schema.get_all_field_indices(name)
+    return table.schema.field(places[0]).type if len(places) == 1 else None
+
+
+def _pieces(chunks: Sequence[Any], kind: Any) -> Any:
     arrays = [chunk.to_numpy(zero_copy_only=True) for chunk in chunks]
-    if len(arrays) == 1:
-        return arrays[0]
-    return np.concatenate(arrays) if arrays else table.column(name).to_numpy()
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, kind.to_pandas_dtype()), *arrays])
 
 
-def _list_column(table: Any, name: str) -> Any:
-    arrays = [chunk.flatten().to_numpy(zero_copy_only=True) for chunk in table.column(name).chunks]
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0, np.float32)
+def _places(table: Any, name: str, path: Path, low: int, high: int) -> Any:
+    """A column of whole numbers in a range, which others are found by."""
+    found = _column(table, name, path, whole=True)
+    if found.size and not low <= int(found.min()) <= int(found.max()) <= high:
+        raise InputError(f"'{path}' is damaged: '{name}' must be in the range [{low}, {high}].")
+    return found
+
+
+def _values(table: Any, name: str, path: Path) -> Any:
+    return _finite(_column(table, name, path, whole=False), name, path)
+
+
+def _vectors(table: Any, name: str, width: int, path: Path) -> Any:
+    """A column of rows of fractions, rows x width."""
+    kind = _kind(table, name)
+    if (
+        kind is None
+        or not pa.types.is_fixed_size_list(kind)
+        or (kind.list_size, pa.types.is_floating(kind.value_type)) != (width, True)
+    ):
+        raise InputError(f"'{path}' is damaged: it must have a column '{name}' of {width:,} fractions in each row.")
+    chunks = [chunk.flatten() for chunk in table.column(name).chunks]
+    if sum(map(len, chunks)) != table.num_rows * width or any(chunk.null_count for chunk in chunks):
+        raise InputError(f"'{path}' is damaged: '{name}' must have no missing values.")
+    return _finite(_pieces(chunks, kind.value_type).reshape(table.num_rows, width), name, path)
+
+
+def _finite(found: Any, name: str, path: Path) -> Any:
+    if not np.isfinite(found).all():
+        raise InputError(f"'{path}' is damaged: '{name}' holds numbers that are not finite.")
+    return found
+
+
+def _total(lengths: Any) -> int:
+    """A sum that does not wrap round."""
+    return int(lengths.sum(dtype=np.float64))
 
 
 def _joined(contents: Sequence[PartContent]) -> PartContent:

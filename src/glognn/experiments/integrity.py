@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from glognn.data.fetch import file_sha256
-from glognn.data.layout import NODES, TABLES
+from glognn.data.layout import GRAPH, NODES, TABLES, is_of_tables
 from glognn.errors import InputError
 from glognn.experiments.layout import CURVE, DONE, ENSEMBLE, MODEL, REPORT
 from glognn.records import Form, check_version, is_file_name, misfit, read_record
@@ -47,16 +47,21 @@ def measure_files(folder: Path, names: Iterable[str]) -> Files:
 def measure_tables(dataset: str) -> Files:
     """Of what is kept of a user's tables beside the graph that was made of them; nothing of any other graph."""
     graph = Path(dataset)
-    kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
-    names = [name for name in (graph.name, NODES, TABLES) if kept and (graph.parent / name).is_file()]
-    return measure_files(graph.parent, names)
+    return measure_files(graph.parent, _kept(graph))
+
+
+def _kept(graph: Path) -> list[str]:
+    return [name for name in (GRAPH, NODES, TABLES) if is_of_tables(graph) and (graph.parent / name).is_file()]
 
 
 def seal(folder: Path, tables: Files) -> None:
     """Say that a run is finished, and with which files."""
-    names = [name for name in (REPORT, CURVE, MODEL, ENSEMBLE) if (folder / name).is_file()]
-    content = {"schema_version": MANIFEST_VERSION, "files": measure_files(folder, names), "tables": tables}
-    write_json(folder / DONE, content)
+    files = measure_files(folder, _present(folder))
+    write_json(folder / DONE, {"schema_version": MANIFEST_VERSION, "files": files, "tables": tables})
+
+
+def _present(folder: Path) -> list[str]:
+    return [name for name in (REPORT, CURVE, MODEL, ENSEMBLE) if (folder / name).is_file()]
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -83,14 +88,29 @@ def _files(path: Path, content: dict[str, Any], part: str) -> Files:
 def check_files(folder: Path, only: Iterable[str] | None = None) -> None:
     """Refuse a finished folder one of whose files, or one of some of them, is not as it was."""
     if (manifest := read_manifest(folder)) is not None:
-        files = manifest.files
-        refuse_changed(folder, files if only is None else {name: files[name] for name in only if name in files})
+        files, wanted = manifest.files, None if only is None else set(only)
+        for name in unlisted(folder, files):
+            if wanted is None or name in wanted:
+                raise InputError(f"'{folder / DONE}' is damaged: it does not list {name}.")
+        refuse_changed(folder, {name: files[name] for name in files if wanted is None or name in wanted})
+
+
+def unlisted(folder: Path, files: Files) -> list[str]:
+    """Files of a finished run that its mark must name, and does not."""
+    return [name for name in _present(folder) if name not in files]
 
 
 def check_tables(folder: Path, dataset: str) -> None:
     """Refuse the graph of a finished run, made of tables, when it or what is kept of them is not as it was."""
     if (manifest := read_manifest(folder)) is not None:
         refuse_changed(Path(dataset).parent, manifest.tables)
+        for name in unlisted_tables(Path(dataset), manifest.tables):
+            raise InputError(f"'{folder / DONE}' is damaged: it does not list {name}.")
+
+
+def unlisted_tables(graph: Path, files: Files) -> list[str]:
+    """Files beside the graph of a finished run that its mark must name, and does not."""
+    return [name for name in _kept(graph) if name not in files]
 
 
 def sealed(record: dict[str, Any], files: Files) -> dict[str, Any]:

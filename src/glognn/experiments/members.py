@@ -37,6 +37,7 @@ from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, 
 from glognn.experiments.run import LoadedGraph, finished_report, run_batch
 from glognn.graph.graph import Graph
 from glognn.metrics import Floats, Integers
+from glognn.records import inside
 from glognn.storage import write_atomically, write_json
 from glognn.training.calibration import Calibration, temperature
 from glognn.training.config import BY_RANK
@@ -109,9 +110,9 @@ class Entrant:
 
 
 def enter(folder: Path, member: Member, config: RunConfig, splits: Sequence[int]) -> Entrant:
-    place = folder / MEMBERS / member.name
-    jobs = [Job(place / f"split-{split}", config.for_split(split), split, member.name, "portfolio") for split in splits]
-    return Entrant(member, config, place, tuple(jobs))
+    places = {split: inside(folder, MEMBERS, member.name, f"split-{split}") for split in splits}
+    jobs = [Job(place, config.for_split(split), split, member.name, "portfolio") for split, place in places.items()]
+    return Entrant(member, config, folder / MEMBERS / member.name, tuple(jobs))
 
 
 class Contest:

@@ -32,7 +32,7 @@ from glognn.experiments.run import LoadedGraph, build_model
 from glognn.experiments.saved import ChosenRun
 from glognn.experiments.saved_model import SavedModel
 from glognn.graph.graph import Graph
-from glognn.records import NUMBER, Form, check_version, read_record
+from glognn.records import NUMBER, Form, check_version, inside, read_record
 from glognn.storage import write_json
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import resolve_device
@@ -63,7 +63,7 @@ def refit(chosen: ChosenRun, graphs: dict[int, LoadedGraph]) -> Report:
         chosen: The finished splits of a model.
         graphs: The graph of each split.
     """
-    place = chosen.folder / REFIT
+    place = inside(chosen.folder, REFIT)
     known = read_refit(chosen.folder)
     if known is not None and known["models"]:
         return known
@@ -135,7 +135,7 @@ def _identity(config: RunConfig, epochs: int, loaded: LoadedGraph) -> str:
 def read_refit(folder: Path) -> Report | None:
     """The record of what was trained on all labels; without models where that is still to be done, none where nobody
     has asked for it. Files that are not as they were are refused."""
-    place = folder / REFIT
+    place = inside(folder, REFIT)
     path = place / REFIT_RECORD
     try:
         check_version(path, read_record(path, {}), REFIT_VERSION)

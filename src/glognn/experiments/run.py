@@ -39,6 +39,7 @@ from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.metrics import decide
 from glognn.models.base import NodeModel
+from glognn.records import inside
 from glognn.storage import write_json, write_text
 from glognn.training.calibration import Calibration
 from glognn.training.callbacks import Callback
@@ -358,7 +359,7 @@ def run_splits(
     ``appraiser`` finds: baselines, what was found of each class, and what to beware of.
     """
     splits = parse_splits(config.splits, loaded.graph.num_splits)
-    places = [folder] if len(splits) == 1 else [folder / f"split-{split}" for split in splits]
+    places = [folder] if len(splits) == 1 else [inside(folder, f"split-{split}") for split in splits]
     jobs = [
         Job(place, config.for_split(split), split, config.model.name, "given")
         for place, split in zip(places, splits, strict=True)

@@ -23,7 +23,7 @@ from glognn.experiments.saved_base import Saved
 from glognn.experiments.saved_model import SavedModel
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import find_model
-from glognn.records import misfit
+from glognn.records import inside, misfit
 from glognn.training.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def choose_run(folder: Path, models: Sequence[str] = ()) -> ChosenRun:
     for (child, config), report in zip(wanted[best], reports[best], strict=True):
         if report["kind"] == "splits":
             check_settings(child, report, config)
-            places |= {split: (child / f"split-{split}", config.for_split(split)) for split in report["splits"]}
+            places |= {split: (inside(child, f"split-{split}"), config.for_split(split)) for split in report["splits"]}
         else:
             places[report["split"]] = child, config
     return ChosenRun(best, why, list(places), places)

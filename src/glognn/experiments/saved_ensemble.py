@@ -31,6 +31,7 @@ from glognn.experiments.saved_base import Probabilities, Saved
 from glognn.experiments.saved_model import SavedModel, class_array, on_validation, read_calibration
 from glognn.graph.changes import GraphChanges
 from glognn.graph.graph import Graph
+from glognn.records import inside
 from glognn.storage import write_text
 from glognn.training.calibration import Calibration
 from glognn.training.config import mean_threshold
@@ -90,8 +91,12 @@ class SavedEnsemble(Saved):
     @cached_property
     def members(self) -> dict[str, list[SavedModel]]:
         """The trained models of each member, one for each split; files that are not as they were are refused."""
-        places = {entry["name"]: self.folder / MEMBERS / entry["place"] for entry in self.record["members"]}
-        return {name: [open_run(places[name] / f"split-{split}") for split in self.splits] for name in self.weights}
+        places = {entry["name"]: entry["place"] for entry in self.record["members"]}
+
+        def opened(name: str, split: int) -> SavedModel:
+            return open_run(inside(self.folder, MEMBERS, places[name], f"split-{split}"))
+
+        return {name: [opened(name, split) for split in self.splits] for name in self.weights}
 
     @property
     def _first(self) -> SavedModel:

@@ -12,7 +12,7 @@ import numpy as np
 
 from glognn.data.arrow import IntArray
 from glognn.data.classes import Array, Classes
-from glognn.data.layout import NODES, TABLES
+from glognn.data.layout import NODES, is_of_tables
 from glognn.data.sources import find_source, load_source
 from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
@@ -75,8 +75,7 @@ class SavedModel(Saved):
         graph = Path(self.config.dataset)
         if self.kind == "classifier" and {"tables", "nodes"} <= set(self.record["files"]):
             return KeptTables.load(graph.parent, self.record["files"]["tables"], self.record["files"]["nodes"])
-        kept = graph.suffix == ".npz" and (graph.parent / TABLES).is_file()
-        return KeptTables.load(graph.parent) if kept else None
+        return KeptTables.load(graph.parent) if is_of_tables(graph) else None
 
     @cached_property
     def classes(self) -> Classes | None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glognn.data.layout import GRAPH, NODES, TABLES
+from glognn.data.layout import GRAPH, NODES, TABLES, is_of_tables
 from glognn.errors import InputError
 from glognn.experiments.config import read_config
-from glognn.experiments.integrity import MISSING, Files, difference, read_manifest, unseal
-from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MODEL, REFIT_RECORD, REPORT
+from glognn.experiments.integrity import MISSING, Files, difference, read_manifest, unlisted, unlisted_tables, unseal
+from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MEMBERS, MODEL, REFIT, REFIT_RECORD, REPORT
 from glognn.experiments.reports import check_settings, read_classifier, read_report
 from glognn.experiments.search import JOURNAL, STUDY
-from glognn.records import is_file_name, misfit, read_record, read_toml
+from glognn.records import inside, is_file_name, misfit, read_record, read_toml
 
 OK, CHANGED, MISSED, DAMAGED = "ok", "changed", "missing", "damaged"
 NOT_RECORDED, UNFINISHED = "not recorded", "unfinished"
@@ -55,13 +55,26 @@ def verify(folder: str | Path) -> list[FileState]:
         raise InputError(f"There is no folder '{folder}'.")
     found: dict[Path, FileState] = {}
     compared: Compared = {}
-    for place, _, names in sorted(os.walk(folder)):
-        for state in _states(Path(place), set(names), compared):
+    for place, folders, names in sorted(os.walk(folder)):
+        for state in (*_links(Path(place), folders), *_states(Path(place), set(names), compared)):
             if state.wrong or state.path not in found:
                 found[state.path] = state
     if not found:
         raise InputError(f"'{folder}' holds no run, no search and no saved classifier.")
     return list(found.values())
+
+
+def _links(folder: Path, names: Sequence[str]) -> Iterator[FileState]:
+    """Folders of splits, models and members that are links, which nothing reads; other ones are a user's own."""
+    runs = _settings(folder).get("runs")
+    runs = runs if isinstance(runs, list) else []
+    for name in sorted(names):
+        ours = folder.name == MEMBERS or name in (MEMBERS, REFIT) or name.startswith("split-") or name in runs
+        if ours and (folder / name).is_symlink():
+            try:
+                inside(folder, name)
+            except InputError as error:
+                yield FileState(folder / name, DAMAGED, str(error))
 
 
 def _states(folder: Path, names: set[str], compared: Compared) -> Iterator[FileState]:
@@ -168,13 +181,15 @@ def _run(folder: Path, settings: dict[str, Any], compared: Compared) -> Iterator
     graph = folder / str(data.get("dataset") if isinstance(data, dict) else GRAPH)
     yield from _settings_and_splits(folder)
     if manifest is not None:
+        for name in (*unlisted(folder, manifest.files), *unlisted_tables(graph, manifest.tables)):
+            yield FileState(folder / DONE, DAMAGED, f"it does not list {name}")
         yield from _compare(folder, manifest.files, compared)
         yield from _compare(graph.parent, manifest.tables, compared)
         return
     several = not (folder / MODEL).is_file() and any(folder.glob(f"split-*/{DONE}"))
     yield from _unrecorded(folder, *((REPORT,) if several else (REPORT, CURVE, MODEL)))
-    if graph.suffix == ".npz" and graph.with_name(TABLES).is_file():
-        yield from _unrecorded(graph.parent, graph.name, NODES, TABLES)
+    if is_of_tables(graph):
+        yield from _unrecorded(graph.parent, GRAPH, NODES, TABLES)
 
 
 def _settings_and_splits(folder: Path) -> Iterator[FileState]:
