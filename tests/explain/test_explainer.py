@@ -172,7 +172,7 @@ def test_trees_are_explained_by_their_paths() -> None:
         [found] = explain(model, data, 4, changes=["nodes"])
         assert found.method == "tree paths"
         assert found.listed == []
-        total = sum(share.scores for share in found.inputs) + found.own["mean over nodes"]
+        total = sum(share.scores for share in found.inputs) + found.own["mean of the trees"]
         np.testing.assert_allclose(total, found.scores, atol=1e-5)
         assert "feature 0" in {share.name for share in found.inputs}
         assert found.changes[0].kind == "nodes"

@@ -276,7 +276,7 @@ class Source:
             scores=_numpy(found.scores),
             coefficients=None,
             by_node=None,
-            own={"mean over nodes": _numpy(found.empty), "columns": own.sum(axis=0)},
+            own={"mean of the trees": _numpy(found.empty), "columns read by trees": own.sum(axis=0)},
             inputs=[
                 InputShare(FEATURES if each < kept else NEIGHBOURS, names[each], float(found.values[each]), own[each])
                 for each in columns
