@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a clone to predictions on own tables, timed command by command, in a new folder with a new environment.
-# bash benchmarks/stranger.sh [python] [pip arguments ...]
+# bash benchmarks/stranger.sh [python] [pip arguments ...]; OUT=FILE keeps the times as a record
 set -euo pipefail
 python=${1:-python3}; shift || true
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,12 +24,13 @@ with open("edges.csv", "w") as edges:
         if fraud[one] != fraud[other] or random.random() < 0.4:
             print(f"u{one},u{other}", file=edges)
 PYTHON
-commands=0
+commands=0 record=
 begun=$(date +%s)
 timed() {
   local before after; before=$(date +%s)
   bash -c "$1" > "$place/output" 2>&1 || { cat "$place/output"; exit 1; }
   after=$(date +%s); commands=$((commands + 1))
+  record+="${record:+, }\"$2\": $((after - before))"
   echo "$((after - before)) s: $2"
 }
 timed "git clone --quiet '$source' glognn" "git clone"
@@ -37,4 +38,8 @@ timed "cd glognn && '$python' -m venv .venv && .venv/bin/pip install $* ." "venv
 timed "glognn/.venv/bin/glognn train --nodes nodes.csv --edges edges.csv --id user_id --label is_fraud --out runs/first" "glognn train"
 timed "glognn/.venv/bin/glognn predict runs/first --out predictions.csv" "glognn predict"
 [ "$(wc -l < predictions.csv)" = 1001 ]
-echo "$commands commands, $(($(date +%s) - begun)) s, $(($(wc -l < predictions.csv) - 1)) predictions"
+total=$(($(date +%s) - begun))
+echo "$commands commands, $total s, $(($(wc -l < predictions.csv) - 1)) predictions"
+if [ -n "${OUT:-}" ]; then
+  echo "{\"commands\": $commands, \"seconds\": {$record}, \"total\": $total, \"cores\": $(nproc)}" > "$OUT"
+fi

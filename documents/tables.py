@@ -547,7 +547,15 @@ def ablation_glognn2() -> Lines:
     return _table(["graph", "GloGNN2", *cells], rows, "lr")
 
 
+def stranger() -> Lines:
+    """Seconds of each command from a clone to predictions."""
+    record = _read("benchmarks/results/stranger.json")
+    head = [*record["seconds"], f"all {record['commands']}"]
+    return _table(head, [[str(seconds) for seconds in (*record["seconds"].values(), record["total"])]], "r")
+
+
 TABLES: dict[str, Callable[[], Lines]] = {
+    "stranger": stranger,
     "auto": auto,
     "growth": growth,
     "ablation-glognn2": ablation_glognn2,

@@ -37,9 +37,12 @@ def test_tables_without_a_model_train_a_portfolio(run: Run, tmp_path: Path) -> N
     assert "| gcn | gcn | " in card
     assert record["description"] in card
     assert (tmp_path / "run/leaderboard.png").stat().st_size > 5000
-    code, out, _ = run("runs", "run")
+    code, out, _ = run("runs", ".")
     assert code == 0
-    assert "gcn" in out
+    assert f"{100 * record['val']['mean']:.2f} ± " in out
+    assert "(logistic regression)" in out
+    assert "gcn" not in out
+    assert "gcn" in run("runs", ".", "--model", "gcn")[1]
     code, out, _ = run("verify", "run")
     assert code == 0
     for name in ("ensemble.json", "graph.npz", "tables.json", "nodes.parquet"):

@@ -89,7 +89,7 @@ def test_audit(run: Path, tmp_path: Path) -> None:
     edges.write_text("a,b\nn1,u7\n")
     place = tmp_path / "audit.json"
     text = told("audit", str(run), "--folds", "3", "--nodes", str(new), "--edges", str(edges), "--out", str(place))
-    assert "judged by 9 models of glognn++ that did not see them" in text
+    assert "labels are not what 9 models of glognn++ say that did not see them" in text
     found = json.loads(place.read_text())
     assert found["drift"]["columns"][0]["drifted"]
     assert "age" in {each["column"] for each in found["drift"]["columns"] if each["drifted"]}

@@ -254,3 +254,37 @@ def test_dates_with_nine_digits_after_the_second_are_dates() -> None:
     assert [column.kind for column in encoding.columns] == ["date"]
     days = encoding.columns[0].decode(encoding.encode(table(since=texts), "here"))
     np.testing.assert_allclose(days, [18561, 18708.5, 18709], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("texts", "later", "order"),
+    [
+        (["31.12.2023", "1.2.2024", "5.10.2021 8:15"], ["07.03.2022"], ""),
+        (["31/12/2023", "1/2/2024", "05/10/2021 08:15"], ["07/03/2022"], "day first"),
+        (["12/31/2023", "2/1/2024", "10/05/2021 08:15:00"], ["03/07/2022"], "month first"),
+        (["31-12-2023", "01-02-2024", "05-10-2021T08:15"], ["07-03-2022"], "day first"),
+    ],
+)
+def test_dates_in_other_orders_are_dates_and_later_ones_are_read_alike(
+    texts: list[str], later: list[str], order: str
+) -> None:
+    encoding = Encoding.from_dict(json.loads(json.dumps(learn(since=[*texts, None]).as_dict())))
+    [column] = encoding.columns
+    assert (column.kind, column.order) == ("date", order)
+    wanted = ["2023-12-31 00:00", "2024-02-01 00:00", "2021-10-05 08:15", "2022-03-07 00:00"]
+    days = pd.to_datetime(pd.Series(wanted)).sub(pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    for given in ([*texts, *later], wanted):  # in the form of training, and beginning with the year
+        found = column.decode(encoding.encode(table(since=given), "here"))
+        np.testing.assert_allclose(found, days, rtol=1e-6)
+    assert ("first" in column.done) == bool(order)
+
+
+def test_dates_that_do_not_tell_day_from_month_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"'since' .* '01/02/2024', of which none tells the day from the month\. Write"
+    ):
+        learn(since=["01/02/2024", "03/04/2023"])
+
+
+def test_dates_in_two_orders_are_words() -> None:
+    assert learn(since=["31/12/2024", "12/31/2024"] * 3).columns[0].kind == "category"

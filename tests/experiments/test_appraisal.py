@@ -114,8 +114,18 @@ def test_few_validation_nodes_and_isolated_nodes() -> None:
     told = cautions([found], 0.7)
     assert "Validation has 10 nodes of class 'fraud': what its score has chosen may be chance." in told
     assert "70 % of the nodes have no edge: of those the graph tells nothing." in told
-    folds = Appraiser(graph, ["legit", "fraud"], folds=True)
-    assert folds.appraise(0, PLAIN, said(graph, 1.0))["validation"]["nodes"] == 10
+
+
+def test_of_folds_those_are_counted_that_were_trained_on() -> None:
+    graph = graph_of(120)
+    masks = {
+        name: torch.stack([mask[:, 0].roll(12 * fold) for fold in range(3)], 1) for name, mask in graph.masks.items()
+    }
+    folded = graph.with_masks(masks)
+    for folds in ([0], [0, 1], [0, 1, 2]):
+        counted = int((folded.y[folded.masks["val"][:, folds].any(dim=1)] == 1).sum())
+        found = Appraiser(folded, ["legit", "fraud"], folds=folds).appraise(0, PLAIN, said(graph, 1.0))
+        assert found["validation"] == {"class": "fraud", "nodes": counted}
 
 
 def test_over_splits_distances_must_exceed_their_spread() -> None:

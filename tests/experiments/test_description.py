@@ -46,7 +46,7 @@ FACTS = GraphFacts(
         ({"kinship": NONE}, "The 0 links between labelled nodes are too few to say"),
         ({"num_features": 0}, "Without features"),
         ({"one_way": True}, "Edges go one way"),
-        ({"class_sizes": (300, 3)}, "With so few labels"),
+        ({"class_sizes": (300, 3)}, "With so few labels of a class"),
         ({"class_sizes": (300, 0, 30)}, "330 labels that train, of 2 classes, the smallest with 30; 1 more without"),
     ],
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from torch_geometric.explain import Explainer
 
 import glognn
@@ -24,7 +27,9 @@ from glognn.models.gcn import GCN
 from glognn.models.glognn import GloGNN, GloGNNPlusPlus
 from glognn.models.glognn2 import GloGNN2
 from glognn.models.trees import Trees
-from glognn.report.explanation import how
+from glognn.report import explanation as pictures
+from glognn.report import figures
+from glognn.report.explanation import headline, how
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
 from glognn.training.predict import predict
@@ -85,6 +90,49 @@ def test_facts_about_other_nodes(trained: GloGNNPlusPlus) -> None:
     [found] = explain(trained, graph, 4, top=60, by="contribution")
     assert {share.node for share in found.listed} == set(range(60))
     np.testing.assert_allclose(found.others, 0, atol=1e-12)
+
+
+def test_a_threshold_is_told_with_the_prediction_that_it_makes() -> None:
+    data = make_data()
+    data.y = data.y.clamp(max=1)
+    graph, probabilities = Graph.from_data(data), np.tile([0.7, 0.3], (60, 1))
+    source = Source(GloGNNPlusPlus(7, 2, 60), graph)
+    names = Names(None, ["genuine", "sybil"])
+    cut = NodeExplainer([Member("glognn++", source)], names, probabilities, 0.25, 1).explain(4)
+    assert cut.as_dict()["prediction"] == "sybil"
+    assert cut.as_dict()["threshold"] == {"class": "sybil", "probability": 0.25}
+    assert "sybil (genuine 70.0 %, sybil 30.0 %; sybil is predicted from 25.0 % on)" in headline(cut)
+    plain = NodeExplainer([Member("glognn++", source)], names, probabilities).explain(4)
+    assert plain.as_dict()["threshold"] is None
+    assert "genuine (genuine 70.0 %, sybil 30.0 %)" in headline(plain)
+
+
+@pytest.mark.parametrize("id_length", [4, 36, 300])
+def test_a_picture_names_class_and_distance_of_every_node_and_cuts_nothing(
+    trained: GloGNNPlusPlus, id_length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Figure] = []
+
+    def keep(path: Path, _: object) -> None:
+        drawn[0].canvas.draw()
+
+    def new_figure(width: float, height: float) -> Figure:
+        drawn.append(figures.new_figure(width, height))
+        return drawn[0]
+
+    monkeypatch.setattr(pictures, "new_figure", new_figure)
+    monkeypatch.setattr(pictures, "write_atomically", keep)
+    ids = [f"{number:04d}".ljust(id_length, "x") for number in range(60)]
+    names = Names(ids, ["red", "green", "a very long name of a class"])
+    graph = Graph.from_data(make_data())
+    found = NodeExplainer([Member("glognn++", Source(trained, graph))], names).explain(4, top=3)
+    pictures.plot_explanation(replace(found, inputs_to="scores or initial embedding"), tmp_path / "p.png")
+    (left, lower), (right, upper) = drawn[0].get_tightbbox().get_points()
+    width, height = drawn[0].get_size_inches()
+    assert min(left, lower, width - right, height - upper) > -0.02
+    told = [label.get_text() for label in drawn[0].axes[0].get_yticklabels()][: len(found.listed)]
+    assert all(text.endswith(("hop)", "hops)", "no path)")) for text in told)
+    assert {text[:4] for text in told} == {f"{share.node:04d}" for share in found.listed}
 
 
 def test_by_coefficient(trained: GloGNNPlusPlus) -> None:
@@ -174,7 +222,7 @@ def test_trees_are_explained_by_their_paths() -> None:
         assert found.method == "tree paths"
         assert found.listed == []
         assert "listed" not in how(found)
-        total = sum(share.scores for share in found.inputs) + found.own["mean over nodes"]
+        total = sum(share.scores for share in found.inputs) + found.own["mean of the trees"]
         np.testing.assert_allclose(total, found.scores, atol=1e-5)
         assert "feature 0" in {share.name for share in found.inputs}
         assert found.changes[0].kind == "nodes"

@@ -59,6 +59,25 @@ def test_a_terminal_shows_marks_and_no_commands(found: Table) -> None:
     assert "(88.00" not in text
 
 
+@pytest.mark.parametrize("width", [30, 60, 80, 200])
+def test_a_narrow_terminal_cuts_neither_names_nor_numbers(width: int) -> None:
+    names = [f"class-{number}" for number in range(8)]
+    numbers = [[1000 * line + place for place in range(8)] for line in range(3)]
+    ids = ["550e8400-e29b-41d4", "a", "b"]
+    told = "a reason of many words that may be folded"
+    rows = [row(one, told, *(numeral(each, ",") for each in line)) for one, line in zip(ids, numbers, strict=True)]
+    heads = columns("node", "why", *(f"as {name}" for name in names), numbers=[f"as {name}" for name in names])
+    console = Terminal(width=width, record=True, file=io.StringIO())
+    console.print(table(heads, rows))
+    text = console.export_text()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    assert set(ids + names + [f"{each:,}" for line in numbers for each in line]) <= set(text.split())
+    parts = [line for line in text.splitlines() if line.startswith("node")]
+    assert len(parts) == 1 if width == 200 else len(parts) > 1
+    assert sum(line.startswith(ids[0]) for line in text.splitlines()) == len(parts)
+
+
 def test_markdown(found: Table) -> None:
     lines = table_markdown(found).splitlines()
     assert lines[:2] == ["| model | cora | n |", "|---|---:|---:|"]

@@ -16,11 +16,13 @@ import torch
 from matplotlib.figure import Figure
 from torch_geometric.data import Data
 
+from glognn.data.classes import Classes
 from glognn.data.npz import write_npz
 from glognn.data.statistics import measure
 from glognn.experiments.config import resolve
+from glognn.experiments.predictions import MOST_CURVES, Predictions
 from glognn.experiments.run import load_graph, run_splits
-from glognn.report import curves, dataset, figures, models, study
+from glognn.report import curves, dataset, evaluation, figures, models, study
 from tests.conftest import make_data
 
 SETS = ("train", "val", "test")
@@ -229,3 +231,36 @@ def test_letters_that_no_font_has_warn_nobody(tmp_path: Path, recwarn: pytest.Wa
     figure.suptitle("模型 \U00013000")
     assert figures.save_picture(figure, tmp_path / "x.svg").stat().st_size > 1000
     assert [str(warning.message) for warning in recwarn if "Glyph" in str(warning.message)] == []
+
+
+def test_of_many_classes_the_largest_are_ranked_and_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, count = np.random.default_rng(0), 18
+    y = np.sort(np.concatenate([np.arange(count), generator.integers(0, count, 50), np.repeat([3, 7, 11, 17], 20)]))
+    classes = Classes(tuple(f"GO:{number:07d} family {number}" for number in range(count)), "text")
+    found = Predictions("id", y, classes, generator.dirichlet(np.ones(count), len(y)), None).evaluate(
+        np.arange(len(y)), y
+    )
+    shown = {each["class"] for each in found["curves"]}
+    sizes = np.bincount(y)
+    assert len(shown) == MOST_CURVES
+    assert {classes.names[number] for number in (3, 7, 11, 17)} < shown
+    left_out = [sizes[number] for number, name in enumerate(classes.names) if name not in shown]
+    assert min(sizes[classes.names.index(name)] for name in shown) >= max(left_out)
+    kept: list[Figure] = []
+
+    def new_figure(width: float, height: float) -> Figure:
+        kept.append(figures.new_figure(width, height))
+        return kept[-1]
+
+    monkeypatch.setattr(evaluation, "new_figure", new_figure)
+    evaluation.plot_rankings(found, tmp_path / "rankings.png")
+    assert inside(kept[0])
+    legend = kept[0].axes[0].get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text() == "average precision, the 8 largest of 18 classes"
+    evaluation.plot_confusion(found, tmp_path / "confusion.png")
+    assert inside(kept[1])
+    kept[1].canvas.draw()
+    for tick, label in enumerate(kept[1].axes[0].get_xticklabels()):  # a slanted name ends below its column
+        place, beside = kept[1].axes[0].transData.transform([(tick, 0), (tick + 1, 0)])[:, 0]
+        assert abs(label.get_window_extent().x1 - place) < 0.5 * (beside - place)

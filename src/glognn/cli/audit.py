@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,11 @@ from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
 from glognn.cli.tables import EdgeTables, Nodes, UnknownEdges
 from glognn.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from glognn.training.callbacks import Callback
 
 
 def command(
@@ -65,14 +70,21 @@ def command(
     console = Terminal()
     if chosen.why:
         console.out(f"Used: {chosen.why}")
-    found = audit(
-        chosen, data_mirror, folds=folds, nodes=nodes, edges=edges or None, unknown_edges=unknown_edges or "error"
-    )
+    with console.status("Reading the model and its graph ...") as status:
+        found = audit(
+            chosen,
+            data_mirror,
+            folds=folds,
+            nodes=nodes,
+            edges=edges or None,
+            unknown_edges=unknown_edges or "error",
+            callbacks=[_shown_in(status)],
+        )
     if found["labels"] is not None:
         labels = found["labels"]
         console.out(
-            f"{len(labels['suspects']):,} of {labels['labelled']:,} labels are suspicious, judged by {labels['folds']} "
-            f"models of {found['model']} that did not see them\n"
+            f"{len(labels['suspects']):,} of {labels['labelled']:,} labels are not what {labels['folds']} models of "
+            f"{found['model']} say that did not see them; the most suspicious first\n"
         )
         console.print(suspect_table(found, top))
     if found["duplicates"] is not None:
@@ -90,3 +102,19 @@ def command(
         except OSError as error:
             raise InputError(str(error)) from None
         console.out(f"\nAudit: {out}")
+
+
+def _shown_in(status: Status) -> Callback:
+    """Shows which epoch the models that judge labels are in."""
+    from rich.text import Text
+
+    from glognn.training.callbacks import Callback
+
+    class Shown(Callback):
+        def on_train_begin(self, info: dict[str, Any]) -> None:
+            self.models = f"{info['members']} models that judge labels they do not see"
+
+        def on_epoch_end(self, metrics: dict[str, float]) -> None:
+            status.update(Text(f"Training {self.models}: epoch {metrics['epoch']:.0f} ..."))
+
+    return Shown()

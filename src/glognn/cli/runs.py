@@ -36,6 +36,9 @@ def command(
 ) -> None:
     """List finished runs, one line for all splits and seeds of the same settings.
 
+    Automatic runs come first, with the scores of their ensembles; the models of each are listed where --model, --key,
+    --differences or --json ask for them.
+
     The key is a hash of everything that decides the outcome but split and seed. Of runs on your own tables their files
     and the column of labels are named; beside the metric stands the class that it is of, where it is of one, and beside
     the scores the better of the baselines on the same nodes.
@@ -47,15 +50,18 @@ def command(
       glognn runs runs/reproduce --model glognn++ --dataset texas --differences
     """
     from glognn.cli.terminal import Terminal
-    from glognn.report.listing import difference_table, find_groups, run_table
+    from glognn.report.listing import automatic_table, difference_table, find_automatic, find_groups, run_table
 
     if not folder.is_dir():
         raise InputError(f"There is no folder '{folder}'.")
+
+    def on(found: str, tables: str | None) -> bool:
+        return dataset in (None, found, Path(found).stem, *(tables or "").rpartition(": ")[0].split(", "))
+
     groups = [
         group
         for group in find_groups(folder)
-        if dataset
-        in (None, group.dataset, Path(group.dataset).stem, *(group.tables or "").rpartition(": ")[0].split(", "))
+        if on(group.dataset, group.tables)
         and model in (None, group.model)
         and (not key or any(group.key.startswith(wanted) for wanted in key))
     ]
@@ -63,8 +69,16 @@ def command(
         typer.echo(json.dumps([group.record() for group in groups], indent=2))
         return
     console = Terminal()
-    if not groups:
+    automatic = []
+    if model is None and not key and not differences:
+        automatic = [run for run in find_automatic(folder) if on(run.dataset, run.tables)]
+        groups = [group for group in groups if not any(run.holds(group) for run in automatic)]
+    if automatic:
+        console.print(automatic_table(automatic))
+        console.out("glognn leaderboard FOLDER lists the models of each." + "\n" * bool(groups))
+    elif not groups:
         console.out(f"No finished run below '{folder}' fits.")
+    if not groups:
         return
     console.print(run_table(groups))
     if differences:

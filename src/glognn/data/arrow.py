@@ -45,8 +45,40 @@ def plain(column: Values) -> Values:
     return column
 
 
-def text_dates(column: Values) -> Values:
-    """Text that holds nothing but dates as times; pandas writes some with nine digits after the second."""
+DAY_FIRST, MONTH_FIRST, EITHER_FIRST = "day first", "month first", "either first"
+"""Orders of dates as 31/12/2024 and 12/31/2024 have them; the empty one is that of 2024-12-31 and 31.12.2024."""
+_BEFORE_YEAR = (
+    r"^\s*(?P<one>\d{{1,2}}){sign}(?P<two>\d{{1,2}}){sign}(?P<year>\d{{4}})"
+    r"(?:[ T]+(?P<hour>\d{{1,2}}):(?P<rest>\d{{2}}(?::\d{{2}}(?:\.\d{{1,9}})?)?))?\s*$"
+)
+_DOTTED, _OTHERS = _BEFORE_YEAR.format(sign=r"\."), _BEFORE_YEAR.format(sign="[/-]")
+
+
+def text_dates(column: Values, order: str = "") -> Values:
+    """Text that holds nothing but dates as times; pandas writes some with nine digits after the second.
+
+    Dates begin with the year or, where they are written with dots, with the day; of others the order must be known.
+    """
+    import pyarrow as pa
+
+    try:
+        return _times(column)
+    except pa.ArrowInvalid:
+        if not _begins_with_day_or_month(column):
+            raise
+    column = _year_first(column, _DOTTED, DAY_FIRST)
+    return _times(_year_first(column, _OTHERS, order) if order else column)
+
+
+def date_order(column: Values) -> str | None:
+    """The order of day, month and year in a column of text that holds nothing but dates; ``None`` where it does not."""
+    found = [order for order in ("", DAY_FIRST, MONTH_FIRST) if _reads_as(column, order)]
+    if found == [DAY_FIRST, MONTH_FIRST]:
+        return EITHER_FIRST
+    return found[0] if found else None
+
+
+def _times(column: Values) -> Values:
     import pyarrow as pa
 
     try:
@@ -55,12 +87,33 @@ def text_dates(column: Values) -> Values:
         return column.cast(pa.timestamp("ns")).cast(pa.timestamp("us"), safe=False)
 
 
-def is_dates(column: Values) -> bool:
-    """Whether a column of text holds nothing but dates."""
+def _begins_with_day_or_month(column: Values) -> bool:
+    """Whether any of the first values is such a date: most columns are none, and need not be read to the end."""
+    from pyarrow import compute as pc
+
+    some = column.slice(0, 1000).drop_null()
+    return any(pc.any(pc.match_substring_regex(some, each)).as_py() for each in (_DOTTED, _OTHERS))
+
+
+def _year_first(column: Values, form: str, order: str) -> Values:
+    """Dates of a form as 2024-12-31 08:05, and all other values as they are."""
+    from pyarrow import compute as pc
+
+    found = pc.extract_regex(column, form)
+    one, two, hour = (pc.utf8_lpad(pc.struct_field(found, name), 2, "0") for name in ("one", "two", "hour"))
+    year, rest = (pc.struct_field(found, name) for name in ("year", "rest"))
+    day, month = (one, two) if order == DAY_FIRST else (two, one)
+    date = pc.binary_join_element_wise(year, month, day, "-")
+    time = pc.binary_join_element_wise(hour, rest, ":")
+    timed = pc.if_else(pc.equal(rest, ""), date, pc.binary_join_element_wise(date, time, " "))
+    return pc.coalesce(timed, column)
+
+
+def _reads_as(column: Values, order: str) -> bool:
     import pyarrow as pa
 
     try:
-        text_dates(column)
+        text_dates(column, order)
     except pa.ArrowInvalid:
         return False
     return True

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.arrow import IntArray, Values, is_dates, plain
+from glognn.data.arrow import IntArray, Values, date_order, plain
 from glognn.data.ids import distinct, name_some
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, misfit
@@ -58,7 +58,7 @@ class Classes:
         if len(found) < 2:
             got = f"only {found[0].as_py()!r}" if len(found) else "no label at all"
             raise InputError(f"The labels in {place} must be of at least 2 classes. Got {got} instead.")
-        if kind == "text" and is_dates(found):
+        if kind == "text" and date_order(found) is not None:
             raise InputError(f"The labels in {place} must be words, numbers or booleans. Got dates instead.")
         names = tuple(sorted(found.to_pylist()))
         if len(names) > _MOST_FRACTIONS and _fractions(names):

@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from glognn.data.arrow import Table, Values, is_dates, plain, text_dates
+from glognn.data.arrow import DAY_FIRST, EITHER_FIRST, MONTH_FIRST, Table, Values, date_order, plain, text_dates
 from glognn.data.ids import distinct, name_some, positions
 from glognn.errors import DataWarning, InputError
 from glognn.records import NUMBER, Form, misfit
@@ -68,7 +68,7 @@ COLUMN: Form = {
     "missing": bool,
 }
 """Of a column in a record of any version."""
-_ADDED: Form = {"scaling": set(SCALINGS), "unit": NUMBER, "knots": [[NUMBER]]}
+_ADDED: Form = {"scaling": set(SCALINGS), "unit": NUMBER, "knots": [[NUMBER]], "order": {"", DAY_FIRST, MONTH_FIRST}}
 """What the first version had not."""
 
 
@@ -85,6 +85,7 @@ class Column:
         values: Categories with a column each.
         other: Whether there is a column for all other categories.
         missing: Whether there is a column that says where the value is missing.
+        order: Of dates written as 31/12/2024 or 12/31/2024 are, what they begin with.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Column:
     values: tuple[str, ...] = ()
     other: bool = False
     missing: bool = False
+    order: str = ""
 
     @property
     def features(self) -> list[str]:
@@ -107,7 +109,7 @@ class Column:
     @property
     def done(self) -> str:
         """What is done to its values, in words."""
-        parts = [SCALINGS[self.scaling]]
+        parts = [SCALINGS[self.scaling]] + [self.order] * bool(self.order)
         if self.kind == "category":
             parts = [f"0 or 1 for each of {len(self.values)} values"] + ["one for all others"] * self.other
         return ", ".join(parts + ["one for missing ones"] * self.missing)
@@ -129,7 +131,7 @@ class Column:
             if self.other:
                 encoded[(found < 0) & ~absent, len(self.values)] = 1
         else:
-            numbers = _numbers(column, self.kind, place)
+            numbers = _numbers(column, self.kind, place, self.order)
             absent = np.isnan(numbers)
             filled = self.mean if self.scaling == "kept" else 0.0
             encoded[:, 0] = np.where(absent, filled, self._scale(np.where(absent, 0.0, numbers)))
@@ -214,7 +216,7 @@ class Encoding:
             given = table[name]
             stated = name in categories or _is_dictionary(given)
             values = plain(given)
-            kind = "category" if stated else _kind(values)
+            kind, order = ("category", "") if stated else _kind(values)
             if kind not in WANTED:
                 refused[name] = kind
                 continue
@@ -227,7 +229,8 @@ class Encoding:
             if kind == "category":
                 found = _learn_category(name, values, rare)
             else:
-                found = _learn_numbers(name, kind, _numbers(values, kind, f"column '{name}' of '{place}'"), place)
+                numbers = _numbers(values, kind, f"column '{name}' of '{place}'", order)
+                found = _learn_numbers(name, kind, numbers, place, order)
             if isinstance(found, str):
                 dropped[name] = found
             else:
@@ -321,7 +324,7 @@ class Encoding:
 def _completed(column: Mapping[str, Any]) -> dict[str, Any]:
     """A column of a record; those of the first version had one scaling for each kind."""
     first = {"boolean": "kept", "category": "indicators"}.get(column["kind"], "standard")
-    found = {"scaling": first, "unit": 1.0, "knots": [], **column}
+    found = {"scaling": first, "unit": 1.0, "knots": [], "order": "", **column}
     if wrong := misfit(found, _ADDED, f"the column '{column['name']}'"):
         raise ValueError(wrong)
     if any(len(knot) != 2 for knot in found["knots"]):
@@ -329,7 +332,7 @@ def _completed(column: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "values": tuple(found["values"]), "knots": tuple((low, score) for low, score in found["knots"])}
 
 
-def _learn_numbers(name: str, kind: str, numbers: FloatArray, place: str) -> Column | str:
+def _learn_numbers(name: str, kind: str, numbers: FloatArray, place: str, order: str = "") -> Column | str:
     """The encoding of numbers, NaN where they are missing, or why the column is dropped."""
     present = numbers[~np.isnan(numbers)]
     low, high = float(present.min()), float(present.max())
@@ -337,7 +340,7 @@ def _learn_numbers(name: str, kind: str, numbers: FloatArray, place: str) -> Col
     if low == high and not missing:
         return "always the same value"
     mean, spread = _mean_and_spread(present)
-    common: dict[str, Any] = {"name": name, "kind": kind, "missing": missing}
+    common: dict[str, Any] = {"name": name, "kind": kind, "missing": missing, "order": order}
     if kind == "boolean" or (kind == "number" and np.isin(present, (0.0, 1.0)).all()):
         return Column(scaling="kept", mean=mean, **common)
     if low < high and (spread < _SMALLEST_STD or np.isinf(high - low)):
@@ -381,24 +384,35 @@ def _is_dictionary(column: Values) -> bool:
     return bool(pa.types.is_dictionary(column.type))
 
 
-def _kind(column: Values) -> str:
-    """The kind of a column, or why it is refused."""
+def _kind(column: Values) -> tuple[str, str]:
+    """The kind of a column, or why it is refused; and the order of its dates."""
     import pyarrow as pa
 
     found = column.type
     if pa.types.is_boolean(found):
-        return "boolean"
+        return "boolean", ""
     if pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found):
-        return "number"
+        return "number", ""
     if pa.types.is_temporal(found):
-        return "date"
+        return "date", ""
     if pa.types.is_null(found):
-        return "category"
+        return "category", ""
     if pa.types.is_string(found):
-        return "date" if is_dates(column) else "category"
+        return _kind_of_text(column)
     if pa.types.is_nested(found):
-        return f"holds lists or nested values ({found}). {_APART}"
-    return f"must hold numbers, dates, booleans or words. Got {found} instead. Convert it first."
+        return f"holds lists or nested values ({found}). {_APART}", ""
+    return f"must hold numbers, dates, booleans or words. Got {found} instead. Convert it first.", ""
+
+
+def _kind_of_text(column: Values) -> tuple[str, str]:
+    order = date_order(column)
+    if order is None:
+        return "category", ""
+    if order != EITHER_FIRST:
+        return "date", order
+    shown = next(value for value in column.to_pylist() if value is not None)
+    reason = f"holds dates such as {shown!r}, of which none tells the day from the month. Write them as 2024-12-31, or"
+    return f"{reason} take them for categories with --category-columns.", ""
 
 
 def _texts(column: Values) -> Values:
@@ -454,13 +468,13 @@ def _why_text(column: Values) -> str:
     )
 
 
-def _numbers(column: Values, kind: str, place: str) -> FloatArray:
-    """Values as numbers, NaN where they are missing."""
+def _numbers(column: Values, kind: str, place: str, order: str = "") -> FloatArray:
+    """Values as numbers, NaN where they are missing; of dates that do not begin with the year, by their order."""
     import pyarrow as pa
 
     try:
         if kind == "date":
-            micros = _micros(column)
+            micros = _micros(column, order)
             column = micros.cast(pa.int64())
         elif kind == "boolean" and not pa.types.is_boolean(column.type):
             column = column.cast(pa.string()).cast(pa.bool_())
@@ -476,7 +490,7 @@ def _numbers(column: Values, kind: str, place: str) -> FloatArray:
     return numbers / _DAY if kind == "date" else numbers
 
 
-def _micros(column: Values) -> Values:
+def _micros(column: Values, order: str) -> Values:
     import pyarrow as pa
 
     found = column.type
@@ -487,5 +501,5 @@ def _micros(column: Values) -> Values:
     if not (pa.types.is_temporal(found) or pa.types.is_string(found) or pa.types.is_null(found)):
         raise pa.ArrowInvalid("no dates")
     if pa.types.is_string(found):
-        return text_dates(column)
+        return text_dates(column, order)
     return column.cast(pa.timestamp("us", getattr(found, "tz", None)), safe=False)

@@ -166,5 +166,7 @@ def describe(facts: GraphFacts) -> str:
     if facts.one_way:
         said.append("Edges go one way: models that keep directions may gain.")
     if smallest < _FEW_LABELS:
-        said.append("With so few labels scores vary: simple models and ensembles are safer than the single best.")
+        said.append(
+            "With so few labels of a class scores vary: simple models and ensembles are safer than the single best."
+        )
     return " ".join(said)

@@ -35,12 +35,12 @@ class Appraiser:
     Args:
         graph: With labels and splits.
         names: Of the classes; by default the graph's, or their numbers.
-        folds: The splits are folds, whose validation nodes are judged together.
+        folds: Splits that are folds, whose validation nodes are judged together.
         now: The graph as it has become since, where nodes are to be judged there.
     """
 
     def __init__(
-        self, graph: Graph, names: Sequence[Any] | None = None, *, folds: bool = False, now: Graph | None = None
+        self, graph: Graph, names: Sequence[Any] | None = None, *, folds: Sequence[int] = (), now: Graph | None = None
     ) -> None:
         self.graph, self.folds, self.now = graph, folds, now
         self.names = list(names or graph.class_names or range(graph.num_classes))
@@ -180,7 +180,7 @@ class Appraiser:
 
     def _fewest(self, split: int) -> Report:
         masks = self.graph.masks["val"]
-        chosen = masks.any(dim=1) if self.folds else masks[:, split]
+        chosen = masks[:, list(self.folds or [split])].any(dim=1)
         sizes = torch.bincount(self.graph.y[chosen], minlength=len(self.names)).tolist()
         place = int(np.argmin(sizes))
         return {"class": self.names[place], "nodes": sizes[place]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from glognn.explain.duplicates import find_duplicates
 from glognn.explain.explanation import Names
 from glognn.explain.label_errors import FOLDS, choose_rule, find_suspects, judge_labels
 from glognn.graph.graph import Graph
+from glognn.training.callbacks import Callback
 from glognn.training.devices import DTYPES
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def audit(
     nodes: Path | None = None,
     edges: Path | Sequence[Path] | None = None,
     unknown_edges: str = "error",
+    callbacks: Iterable[Callback] = (),
 ) -> dict[str, Any]:
     """Label errors, duplicates and drift, as plain data with the user's names.
 
@@ -45,6 +47,7 @@ def audit(
         nodes: Table of new nodes, for their drift.
         edges: Table of their edges, or several.
         unknown_edges: As ``glognn predict`` takes it.
+        callbacks: Hear of the training of the models that judge labels.
     """
     model = saved if isinstance(saved, SavedModel) else _heaviest(saved)
     data, graph = model.graph(mirror)
@@ -55,7 +58,7 @@ def audit(
         "nodes": graph.num_nodes,
         "classes": list(names.classes or []),
     }
-    found["labels"] = _labels(model, graph, names, folds) if folds else None
+    found["labels"] = _labels(model, graph, names, folds, callbacks) if folds else None
     found["duplicates"] = _duplicates(
         graph, saved.splits[0] if isinstance(saved, SavedEnsemble) else model.split, predictions.predicted, names
     )
@@ -71,9 +74,9 @@ def _heaviest(saved: Saved) -> SavedModel:
     return saved.members[name][0]
 
 
-def _labels(model: SavedModel, graph: Graph, names: Names, folds: int) -> dict[str, Any]:
+def _labels(model: SavedModel, graph: Graph, names: Names, folds: int, callbacks: Iterable[Callback]) -> dict[str, Any]:
     dtype = DTYPES[model.config.training.dtype]
-    judged = judge_labels(graph.to(dtype=dtype), model.config.model, model.config.training, folds)
+    judged = judge_labels(graph.to(dtype=dtype), model.config.model, model.config.training, folds, callbacks=callbacks)
     rule = choose_rule(judged, graph.y.cpu().numpy(), seed=model.config.training.seed)
     suspects = find_suspects(graph, judged, rule)
     classes = [names.class_(number) for number in range(graph.num_classes)]

@@ -153,7 +153,7 @@ class Contest:
             split: {name: each.cpu().numpy() for name, each in graph.indices(split).items()} for split in self.splits
         }
         self.description = describe(look(graph, self.splits[0], folds=folds))
-        self.appraiser = Appraiser(graph, self.names, folds=folds)
+        self.appraiser = Appraiser(graph, self.names, folds=self.splits if folds else ())
         self.rule = rule_of(self.training, len(self.names), _DECIDING)
         self.baselines: dict[int, dict[str, dict[str, float | None]]] = {}
         self.calibrations: dict[tuple[str, int | None], Calibration] = {}

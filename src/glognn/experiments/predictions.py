@@ -82,12 +82,13 @@ class Predictions:
         }
 
     def _curves(self, nodes: IntArray, y: IntArray, positive: int | None) -> list[dict[str, Any]]:
-        """Rankings by the positive class, or by each of a few, as far as some nodes are of it and some are not."""
-        classes = [positive] if positive is not None else list(range(len(self.classes)))
-        known = [label for label in classes if 0 < (y == label).sum() < len(y)]
+        """Rankings by the positive class, or by each of the largest, where some nodes are of it and some are not."""
+        sizes = np.bincount(y, minlength=len(self.classes))
+        classes = [positive] if positive is not None else np.argsort(-sizes, kind="stable").tolist()
+        known = [label for label in classes if 0 < sizes[label] < len(y)]
         return [
             {"class": str(self.classes.names[label])} | ranking_curve(self.probabilities[nodes, label], y == label)
-            for label in known[:MOST_CURVES]
+            for label in sorted(known[:MOST_CURVES])
         ]
 
     @staticmethod

@@ -146,6 +146,8 @@ class NodeExplainer:
             changes=[self._change(kind, node, prediction, losses) for kind in changes],
             coefficients=parts.coefficients,
             by_node=parts.by_node,
+            threshold=self._threshold,
+            positive=None if self._threshold is None else self._positive,
         )
 
     @cached_property

@@ -98,6 +98,8 @@ class Explanation:
             ``tree paths``, or a weighted sum of these.
         through: Of coefficients: the ``last`` layer, or ``all``.
         prediction, against: The class predicted and the runner-up, by number.
+        threshold, positive: Of two classes, the probability from which on the positive one is predicted, and which it
+            is; ``None`` where the likeliest class is predicted.
         label: The class it has, -1 where it is not known.
         by: What nodes are listed by: ``loss``, ``contribution`` or ``coefficient``.
         supporters, opponents: Nodes that speak for and against, the strongest first.
@@ -133,6 +135,8 @@ class Explanation:
     changes: list[Change]
     coefficients: Floats | None
     by_node: Floats | None
+    threshold: float | None = None
+    positive: int | None = None
 
     @property
     def listed(self) -> list[NodeShare]:
@@ -156,6 +160,9 @@ class Explanation:
             "against": names.class_(self.against),
             "label": names.class_(self.label),
             "probabilities": by_class(self.probabilities),
+            "threshold": None
+            if self.positive is None
+            else {"class": names.class_(self.positive), "probability": self.threshold},
             "scores": by_class(self.scores),
             "supporters": [self._share(each, by_class) for each in self.supporters],
             "opponents": [self._share(each, by_class) for each in self.opponents],

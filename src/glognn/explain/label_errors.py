@@ -14,7 +14,7 @@ needs no further training, for the models never saw the labels that they judge.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from glognn.graph.graph import Graph
 from glognn.models.base import NodeModel
 from glognn.models.configs import ModelConfig
 from glognn.models.glognn import GloGNN
+from glognn.training.callbacks import Callback
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train_batch
 from glognn.training.predict import predict
@@ -67,7 +68,12 @@ class Judged:
 
 
 def judge_labels(
-    graph: Graph, model: ModelConfig, training: TrainingConfig, folds: int = FOLDS, repeats: int = REPEATS
+    graph: Graph,
+    model: ModelConfig,
+    training: TrainingConfig,
+    folds: int = FOLDS,
+    repeats: int = REPEATS,
+    callbacks: Iterable[Callback] = (),
 ) -> Judged:
     """Train a model for each fold of the labelled nodes, and let each judge the fold that it did not see.
 
@@ -83,7 +89,7 @@ def judge_labels(
     split = graph.with_masks({"train": training_nodes, "val": validating, "test": judged})
     models = _new_models(split, model, training, folds)
     configs = [replace(training, selection="best")] * folds
-    endings = train_batch(models, split, splits=range(folds), configs=configs)
+    endings = train_batch(models, split, splits=range(folds), configs=configs, callbacks=callbacks)
     for ending in endings:
         if isinstance(ending, TrainingError):
             raise ending

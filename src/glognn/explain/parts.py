@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -276,7 +277,7 @@ class Source:
             scores=_numpy(found.scores),
             coefficients=None,
             by_node=None,
-            own={"mean over nodes": _numpy(found.empty), "columns": own.sum(axis=0)},
+            own={"mean of the trees": _numpy(found.empty), "columns read by trees": own.sum(axis=0)},
             inputs=[
                 InputShare(FEATURES if each < kept else NEIGHBOURS, names[each], float(found.values[each]), own[each])
                 for each in columns
@@ -319,7 +320,7 @@ def weighted(parts: Sequence[Parts], weights: Sequence[float]) -> Parts:
         own=own,
         inputs=list(inputs.values()),
         inputs_to=" or ".join(dict.fromkeys(part.inputs_to for part in parts)),
-        inputs_method=", ".join(dict.fromkeys(part.inputs_method for part in parts)),
+        inputs_method="; ".join(dict.fromkeys(re.sub(r", \d+ points$", "", part.inputs_method) for part in parts)),
     )
 
 

@@ -130,8 +130,11 @@ def describe(explainer: NodeExplainer, near: int = NEAR) -> dict[str, Any]:
     """A model with coefficients as a whole, as plain data; of several models, of the one that weighs most."""
     able = [each for each in explainer.members if each.source.has_coefficients]
     if not able:
-        held = ", ".join(dict.fromkeys(each.name for each in explainer.members))
-        raise InputError(f"{held} has no coefficients Z*: only single nodes can be explained, with --node.")
+        held = " and ".join(dict.fromkeys(each.name for each in explainer.members))
+        raise InputError(
+            f"A model as a whole is explained by its coefficients Z*. Got {held} without any: explain nodes with "
+            "--node ID, or train with --model glognn++."
+        )
     member = max(able, key=lambda each: each.weight)
     found, names = member.source.contributions, explainer.names
     classes = [names.class_(number) for number in range(found.scores.shape[1])]

@@ -7,7 +7,7 @@ Marks, ranks and differences are computed where a table is made, once; terminal,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from glognn.report.text import figures, scale_of
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table as RichTable
 
 BEST, SECOND = "best", "second"
@@ -79,10 +80,10 @@ class Table:
     note: str = ""
     title: str = ""
 
-    def __rich__(self) -> RichTable:
-        from glognn.report.terminal import rich_table
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable | str]:
+        from glognn.report.terminal import rich_tables
 
-        return rich_table(self)
+        yield from rich_tables(self, options.max_width)
 
 
 @dataclass(frozen=True)

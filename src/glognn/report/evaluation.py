@@ -64,7 +64,8 @@ def plot_confusion(found: dict[str, Any], path: Path) -> Path:
     image = axes.imshow(shares, cmap="cividis", vmin=0, vmax=100)
     if len(names) <= _NAMED_UP_TO:
         rotation = 45 if max(map(len, names)) > 3 and len(names) > 2 else 0
-        axes.set_xticks(range(len(names)), names, rotation=rotation, ha="center", parse_math=False)
+        axes.set_xticks(range(len(names)), names, rotation=rotation, ha="right" if rotation else "center",
+                        rotation_mode="anchor", parse_math=False)  # fmt: skip
         axes.set_yticks(range(len(names)), names, parse_math=False)
     if len(names) <= _NUMBERED_UP_TO:
         for (row, column), count in np.ndenumerate(confusion):
@@ -161,7 +162,9 @@ def plot_rankings(found: dict[str, Any], path: Path) -> Path | None:
     roc_axes.set_xlabel("share of the others taken for it" if chosen is None else
                         f"share of the others taken for {_short(chosen)}", parse_math=False)  # fmt: skip
     roc_axes.set_ylabel(f"recall {of}", parse_math=False)
-    for axes, title in ((precision_axes, "average precision"), (roc_axes, "area")):
+    drawn, every = len(found["curves"]), int((confusion.sum(axis=1) > 0).sum())
+    largest = f", the {drawn} largest of {every} classes" if several and drawn < every else ""
+    for axes, title in ((precision_axes, f"average precision{largest}"), (roc_axes, f"area{largest}")):
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from glognn.storage import write_atomically
 _SCORED_UP_TO = 6
 _INPUTS = 12
 _DRAWN = 10
-_WORD = 28
+_WORD, _LABEL = 28, 44
 _SHORT = {"coefficient": "coeff.", "links shared": "links", "features shared": "features", "features alike": "alike"}
 """Headings on a terminal, where every column counts; docs/explain.md says what they mean."""
 
@@ -32,8 +32,11 @@ def headline(found: Explanation) -> str:
     likely = np.argsort(-found.probabilities, kind="stable")
     told = ", ".join(f"{names.class_(int(each))} {100 * found.probabilities[each]:.1f} %" for each in likely[:5])
     more = f", {len(likely) - 5} more" if len(likely) > 5 else ""
+    cut = ""
+    if found.threshold is not None and found.positive is not None:
+        cut = f"; {names.class_(found.positive)} is predicted from {100 * found.threshold:.1f} % on"
     label = "" if found.label < 0 else f"; its label is {names.class_(found.label)}"
-    return f"Node {names.node(found.node)}: {names.class_(found.prediction)} ({told}{more}){label}"
+    return f"Node {names.node(found.node)}: {names.class_(found.prediction)} ({told}{more}{cut}){label}"
 
 
 def how(found: Explanation) -> str:
@@ -212,7 +215,7 @@ def _added(part: dict[str, Any]) -> dict[str, float]:
 
 def plot_explanation(found: Explanation, path: Path) -> Path:
     """Nodes that speak for and against, and columns of the node's own inputs, as bars: one picture."""
-    nodes = [(_short(_node_label(found, each)), each.margin) for each in _strongest(found.listed)]
+    nodes = [(_node_label(found, each), each.margin) for each in _strongest(found.listed)]
     inputs = [(_short(input_name(found, each)), found.margin(each.scores)) for each in found.inputs[:_DRAWN]]
     own = [(name, found.margin(value)) for name, value in found.own.items()]
     if found.by_node is not None:
@@ -231,13 +234,15 @@ def plot_explanation(found: Explanation, path: Path) -> Path:
         axes.set_yticks(range(len(bars)), [visible(name) for name, _ in bars], fontsize=8, parse_math=False)
         axes.set_ylim(longest - 0.4, -0.6)
         axes.axvline(0, color="black", linewidth=0.8)
-        axes.set_title(title, fontsize=10)
-        what = f"for {_short(str(names.class_(found.prediction)))} over {_short(str(names.class_(found.against)))}"
-        axes.set_xlabel(visible(what), fontsize=9, parse_math=False)
+        axes.set_title(title, fontsize=10, loc=_place(title))
+        first, second = (_short(str(names.class_(each)), _WORD) for each in (found.prediction, found.against))
+        what = f"for {first} over {second}"
+        axes.set_xlabel(visible(what), fontsize=9, parse_math=False, loc=_place(what))
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.3)
     chance = 100 * found.probabilities[found.prediction]
-    title = f"Node {names.node(found.node)}: {names.class_(found.prediction)}, {chance:.1f} %"
+    node = _middle_out(str(names.node(found.node)), _LABEL)
+    title = f"Node {node}: {_short(str(names.class_(found.prediction)))}, {chance:.1f} %"
     figure.suptitle(visible(title), fontsize=11, parse_math=False)
     write_atomically(path, partial(figure.savefig, format=path.suffix[1:] or "png", dpi=150))
     return path
@@ -254,11 +259,23 @@ def _node_label(found: Explanation, share: NodeShare) -> str:
     distance = "itself" if share.node == found.node else "no path" if share.hops is None else f"{share.hops} hops"
     distance = distance.replace("1 hops", "1 hop") if share.hops == 1 else distance
     mark = "" if share.label >= 0 else "?"
-    return f"{_short(str(names.node(share.node)))} ({_short(str(names.class_(label)), 10)}{mark}, {distance})"
+    told = f" ({_short(str(names.class_(label)), 10)}{mark}, {distance})"
+    return f"{_middle_out(str(names.node(share.node)), _LABEL - len(told))}{told}"
 
 
-def _short(text: str, most: int = _WORD + 16) -> str:
+def _place(text: str) -> Literal["center", "right"]:
+    """Where words stand that may be longer than the axes are wide: at the left there is room."""
+    return "center" if len(text) <= _WORD else "right"
+
+
+def _short(text: str, most: int = _LABEL) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _middle_out(text: str, most: int) -> str:
+    """Ids often differ at their ends."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
 def class_table(found: dict[str, Any]) -> Table:

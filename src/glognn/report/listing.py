@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import warnings
 from dataclasses import dataclass, field
@@ -10,12 +11,13 @@ from typing import Any
 
 from glognn.data.layout import GRAPH, TABLES
 from glognn.errors import DataWarning, InputError
-from glognn.experiments.layout import REPORT
+from glognn.experiments.layout import ENSEMBLE, MEMBERS, REPORT
+from glognn.experiments.leaderboard import BASELINE, Standing, standings
 from glognn.experiments.plan import settings_hash
-from glognn.experiments.reports import read_report
+from glognn.experiments.reports import read_ensemble, read_report
 from glognn.records import Form, read_record
-from glognn.report.document import Cell, Column, Row, Table, row, table
-from glognn.report.text import class_score, figures, in_unit, scale_of
+from glognn.report.document import Cell, Column, Row, Table, row, scored, table
+from glognn.report.text import class_score, figures, in_unit, scale_of, score_name
 
 _NAMES: Form = {"label": str, "read": {"options": {"nodes": str, "edges": (str, list)}}}
 _DEEPEST = 4
@@ -107,6 +109,59 @@ class RunGroup:
             "scores": {which: dict(zip(("mean", "std"), self.score(which), strict=True)) for which in ("best", "last")},
             "folders": [str(folder) for folder in self.folders],
         }
+
+
+@dataclass(frozen=True)
+class AutomaticRun:
+    """A run of ``--model auto``: its folder, what it was trained on, and its record."""
+
+    folder: Path
+    dataset: str
+    tables: str | None
+    record: dict[str, Any]
+
+    def holds(self, group: RunGroup) -> bool:
+        """Whether all runs of a group are members of it."""
+        return all(self.folder / MEMBERS in folder.parents for folder in group.folders)
+
+
+def find_automatic(root: Path) -> list[AutomaticRun]:
+    """Every automatic run below a folder whose record can be read."""
+    from glognn.experiments.auto import Asked
+
+    found = []
+    for path in sorted(root.rglob(ENSEMBLE)):
+        folder = path.parent
+        with contextlib.suppress(InputError):
+            found.append(AutomaticRun(folder, Asked.read(folder).dataset, _tables(folder), read_ensemble(folder)))
+    return found
+
+
+def automatic_table(runs: list[AutomaticRun]) -> Table:
+    """A row for each automatic run: scores of its ensemble, and the better of the baselines beside it."""
+    heads = [Column("folder"), Column("dataset or tables: metric"), Column("models", whole=True)]
+    heads += [Column(name, number=True, whole=True) for name in ("validation", "test")]
+    return table([*heads, Column("baseline")], [_automatic_row(run) for run in runs])
+
+
+def _automatic_row(run: AutomaticRun) -> Row:
+    metric = run.record["metric"]
+    ensemble, *others = standings(run.record)
+    which = "val" if ensemble.test is None else "test"
+    baselines = [each for each in others if each.state == BASELINE and getattr(each, which) is not None]
+    best = max(baselines, key=lambda each: float(getattr(each, which)), default=None)
+
+    def score(of: Standing, name: str) -> Cell:
+        return scored(metric, getattr(of, name), getattr(of, f"{name}_spread"))
+
+    return row(
+        str(run.folder),
+        f"{run.tables or Path(run.dataset).stem}: {in_unit(score_name(run.record), metric)}",
+        ensemble.model,
+        score(ensemble, "val"),
+        score(ensemble, "test"),
+        "" if best is None else f"{score(best, which).text} ({best.name})",
+    )
 
 
 def find_groups(root: Path) -> list[RunGroup]:

@@ -16,7 +16,7 @@ from glognn.bench.records import KIND, SCHEMA_VERSION
 from glognn.errors import InputError
 from glognn.experiments.comparison import JUDGED, Cell, Comparison
 from glognn.experiments.folder import by_model, find_runs
-from glognn.experiments.layout import AUTO, CONFIG, DONE, ENSEMBLE
+from glognn.experiments.layout import AUTO, CONFIG, DONE, ENSEMBLE, MEMBERS
 from glognn.experiments.leaderboard import standings
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.search import BEST, JOURNAL, STUDY
@@ -244,12 +244,11 @@ def _auto(folder: Path, pictures: Path) -> Found:
             for each in record["members"]
         ],
     )
-    member = next((each["name"] for each in record["members"] if each["state"] == "done"), None)
-    if member is not None:
-        yield Text(
-            _again("train", "--config", folder / "members" / member / "split-0" / CONFIG, "--out", "runs/again"),
-            code=True,
-        )
+    best = next(each for each in record["members"] if each["name"] == record["best_single"]["name"])
+    config = folder / MEMBERS / best["place"] / f"split-{next(iter(record['splits']))}" / CONFIG
+    if config.is_file():
+        yield Text(f"The best single one, {best['name']}, by itself:")
+        yield Text(_again("train", "--config", config, "--out", "runs/again"), code=True)
     yield from _environment(record)
 
 
