@@ -300,6 +300,32 @@ def small_cpu() -> Lines:
     return _table(head, rows)
 
 
+def large_cpu() -> Lines:
+    """Epochs on large graphs on one thread of a CPU, beside the fastest other models."""
+    found = _bench("large-cpu")
+    peers = {"linkx": "LINKX", "gcn": "GCN", "gprgnn": "GPR-GNN"}
+    rows = []
+    for dataset in dict.fromkeys(dataset for dataset, _ in found):
+        ours = found[dataset, "glognn"]
+        others = [found[dataset, peer]["epoch_ms"]["median"] for peer in peers]
+        spread = f"{_number(ours['epoch_ms']['lower'])} to {_number(ours['epoch_ms']['upper'])}"
+        times = [f"{_number(ours['epoch_ms']['median'])} ({spread})", *map(_number, others)]
+        ratio = min(others) / ours["epoch_ms"]["median"]
+        rows.append([dataset, *times, f"{ratio:.1f}x", f"{100 * ours['floor']['share']:.0f} %"])
+    head = ["graph", "GloGNN (quartiles)", *peers.values(), "over the fastest", "of floor"]
+    return _table(head, rows, "lr")
+
+
+def two_threads() -> Lines:
+    """Epochs of one run on one thread and on two."""
+    one, two = _bench("one-thread-cpu"), _bench("two-threads-cpu")
+    rows = []
+    for (dataset, model), row in one.items():
+        times = [each["epoch_ms"]["median"] for each in (row, two[dataset, model])]
+        rows.append([dataset, model, *map(_number, times), f"{times[0] / times[1]:.2f}x"])
+    return _table(["graph", "model", "one thread, ms", "two threads, ms", "ratio"], rows, "llr")
+
+
 def small_gpu() -> Lines:
     """Ten splits at once on a GPU."""
     rows = []
@@ -573,6 +599,8 @@ TABLES: dict[str, Callable[[], Lines]] = {
     "predicted-ranks": predicted_ranks,
     "resident": resident,
     "small-cpu": small_cpu,
+    "large-cpu": large_cpu,
+    "two-threads": two_threads,
     "small-gpu": small_gpu,
     "single-gpu": single_gpu,
     "kernel-times": kernel_times,
