@@ -228,10 +228,10 @@ def defaults() -> Lines:
     return _table(["graph", "model", "test, %", "validation, %", "splits"], rows)
 
 
-def ranks() -> Lines:
+def ranks(record: str = "distributed") -> Lines:
     """Epochs on several ranks of one machine."""
     rows = []
-    for run in _read("benchmarks/results/distributed.json")["runs"]:
+    for run in _read(f"benchmarks/results/{record}.json")["runs"]:
         exchange = run["exchange_seconds_per_epoch"]
         rows.append(
             [
@@ -596,6 +596,7 @@ TABLES: dict[str, Callable[[], Lines]] = {
     "twins": twins,
     "defaults": defaults,
     "ranks": ranks,
+    "ranks-large": lambda: ranks("distributed-large"),
     "predicted-ranks": predicted_ranks,
     "resident": resident,
     "small-cpu": small_cpu,
