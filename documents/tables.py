@@ -513,6 +513,8 @@ def auto() -> Lines:
         tests = [_spread(100 * each["test"]["mean"], 100 * each["test"]["std"]) if each else "" for each in both]
         if both[1] and both[1]["portfolio"] != "of the package":
             tests[1] += " *"
+        elif both[1] and any("block_norm" in each["settings"] for each in both[1]["members"]):
+            tests[1] = f"**{tests[1]}**"
         mean, model = searched.get(name, (0.0, ""))
         rows.append(
             [

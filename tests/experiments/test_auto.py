@@ -389,7 +389,10 @@ def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: py
     assert not quick.slow
     short = room._Turn(deadline=40, end=500)
     assert [short.over(epoch) for epoch in range(1, 12)] == [False] * 10 + [True]
-    for slow in (room._Turn(deadline=50, end=95, least=30), room._Turn(deadline=50, end=500, least=30, longest=29)):
+    parts = room._Turn(deadline=141, end=300, parts=2)  # it is 41 now
+    found = [parts.over(epoch) for epoch in (*range(1, 61), *range(1, 61))]
+    assert (found[:60].index(True), found[60:].index(True)) == (50, 40)  # the second part has what is left
+    for slow in (room._Turn(deadline=250, end=215, least=30), room._Turn(deadline=250, end=900, least=30, longest=29)):
         assert [slow.over(epoch) for epoch in (1, 2)] == [False, True]
         assert slow.slow == 1
 

@@ -45,7 +45,7 @@ from glognn.training.devices import resolve_device, threads
 from glognn.training.history import History
 from glognn.training.positive import positive_record, scoring
 from glognn.training.predict import predict_alike
-from glognn.training.preflight import ran_out
+from glognn.training.preflight import members_at_once, ran_out
 from glognn.training.threshold import (
     calibration_of,
     choose_threshold,
@@ -343,7 +343,10 @@ class Contest:
             for job in entrant.jobs:
                 if job.done:
                     finished_report(job, loaded)
-            for batch in make_batches(entrant.jobs, group=entrant.place):
+            batches, training = make_batches(entrant.jobs, group=entrant.place), entrant.config.training
+            at_once = max(members_at_once(entrant.config.model, loaded.graph, training), 1)
+            turn.parts = sum(-(-len(batch.jobs) // at_once) for batch in batches)
+            for batch in batches:
                 stop = partial(self._stop, turn)
                 errors = run_batch(batch, loaded, [self.progress], stop=stop, resumable=OUT_OF_TIME)
                 for folder, error in errors.items():
@@ -525,7 +528,7 @@ class _Turn:
         end: By the clock, at the end of all.
         least: Epochs that it has nevertheless, if there is time for twice as many.
         longest: Seconds that these may take.
-        began: When its first epoch had ended, and which one that was.
+        parts: As many times it is trained one after the other, each on some splits, with an equal share of the time.
         slow: Seconds of an epoch, where that is too long.
     """
 
@@ -533,18 +536,29 @@ class _Turn:
     end: float
     least: int = 0
     longest: float = float("inf")
-    began: tuple[float, int] | None = None
+    parts: int = 1
     slow: float = 0.0
+    _first: int = 0
+    _last: int = 0
+    _began: float = 0.0
+    _share: tuple[float, float] = (0.0, 0.0)
 
     def over(self, epoch: int) -> bool:
+        """Whether to stop after an epoch of the part that is under way; the epochs of the next begin anew."""
         now = time.perf_counter()
-        began, first = self.began = self.began or (now, epoch)
-        if epoch >= self.least or now >= self.end:
-            return now >= self.deadline
-        each = (now - began) / max(epoch - first, 1)
-        slow = now + each * (2 * self.least - epoch) > self.end or each * self.least > self.longest
-        self.slow = each if slow else 0.0
-        return self.slow > 0
+        if epoch <= self._last or not self._first:
+            self.longest /= 1 if self._first else self.parts
+            self._began, self._first = now, epoch
+            self._share = (now + (self.deadline - now) / self.parts, now + (self.end - now) / self.parts)
+            self.parts = max(self.parts - 1, 1)
+        self._last = epoch
+        deadline, end = self._share
+        if epoch >= self.least or now >= end:
+            return now >= deadline
+        each = (now - self._began) / max(epoch - self._first, 1)
+        slow = now + each * (2 * self.least - epoch) > end or each * self.least > self.longest
+        self.slow = each if slow else self.slow
+        return slow
 
 
 @dataclass(frozen=True)
