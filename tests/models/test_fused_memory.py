@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -96,15 +94,6 @@ def _graph(classes: int, degree: int) -> Graph:
     )
 
 
-@pytest.fixture
-def _no_garbage() -> Iterator[None]:
-    """What earlier tests left is gone before memory is counted, not while it is."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
 def _peak(model: GloGNN, graph: Graph, config: TrainingConfig) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         engine = StackedEngine(Members(graph, [model], [config], [0]))
@@ -122,7 +111,7 @@ def _peak(model: GloGNN, graph: Graph, config: TrainingConfig) -> int:
     return peak + sum(weight.nbytes for weight in model.parameters())
 
 
-@pytest.mark.usefixtures("_hollow", "_no_garbage")
+@pytest.mark.usefixtures("_hollow", "no_garbage")
 @pytest.mark.parametrize("selection", ["best", "last"])
 @pytest.mark.parametrize(
     ("classes", "degree", "settings"),

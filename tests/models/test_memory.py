@@ -77,6 +77,7 @@ def torch_peak(model: NodeModel[Any], graph: Graph) -> int:
     return peak
 
 
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize(
     "config", [each for each in CASES if not issubclass(each.values[0].model_class(), BoostedModel)]
 )
@@ -133,6 +134,7 @@ def test_directions_that_share_a_matrix_are_counted_once(edges: str, settings: d
 
 
 @needs_core
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize(("name", "settings"), NATIVE)
 def test_the_default_engine_allocates_what_is_predicted(
     name: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -158,6 +160,7 @@ def test_the_default_engine_allocates_what_is_predicted(
 
 
 @needs_core
+@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize("members", [1, 3, 11])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
