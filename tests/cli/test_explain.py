@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import glognn
 from glognn.cli.main import app
+from glognn.errors import InputError
 from glognn.estimator import GloGNNClassifier
 
 CLASSES = ("fraud", "ok")
@@ -59,6 +61,22 @@ def test_a_node_is_explained_in_every_format(run: Path, tmp_path: Path) -> None:
     assert lines[0].startswith('"node","prediction","part","name","to"')
 
 
+def test_the_function_says_what_the_command_does(run: Path) -> None:
+    [found] = json.loads(
+        told("explain", str(run), "--node", "u7", "--top", "3", "--through", "all", "--format", "json")
+    )
+    [reason] = glognn.explain(run, nodes="u7", top=3, through="all")
+    assert json.loads(json.dumps(reason.as_dict())) == found
+    with pytest.raises(InputError, match="^The ids in nodes must be nodes of the graph. Got 1 others: 'u700'"):
+        glognn.explain(str(run), nodes=["u700"])
+    with pytest.raises(InputError, match="Leave out the 'data' parameter of explain"):
+        glognn.explain(run, glognn.load_dataset("pairs"), 7)
+    with pytest.raises(InputError, match="must name nodes"):
+        glognn.explain(run)
+    with pytest.raises(InputError, match=r"explain\(model, data, nodes\)"):
+        glognn.explain(glognn.MLP(3, 2, 10), nodes=1)
+
+
 def test_the_model_as_a_whole(run: Path) -> None:
     found = json.loads(told("explain", str(run), "--format", "json"))
     assert found["classes"] == list(CLASSES)
@@ -102,3 +120,40 @@ def test_a_classifier_explains_by_its_own_classes(run: Path) -> None:
     assert classifier.classes_[found.prediction] == classifier.predict([7])[0]
     assert found.as_dict()["prediction"] in CLASSES
     assert len(found.supporters) == 2
+
+
+@pytest.mark.parametrize("model", ["glognn2", "gcn", "trees"])
+def test_features_are_told_by_the_values_of_the_table(model: str, tmp_path: Path) -> None:
+    generator = random.Random(1)
+    rows = []
+    for n in range(80):
+        amount = "" if n == 7 else f"{generator.lognormvariate(5 + 2 * (n % 2), 1.5):.2f}"
+        country = ("DE", "FR")[n % 2] if generator.random() < 0.8 else "PL"
+        day = f"2021-{n % 12 + 1:02d}-{n % 28 + 1:02d}"
+        rows.append(f"u{n},{amount},{country},{day},{'yes' if n % 3 else 'no'},{CLASSES[n % 2]}")
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,amount,country,since,letters,class", *rows]) + "\n")
+    ends = [(generator.randrange(79), generator.randrange(79)) for _ in range(160)]
+    (tmp_path / "edges.csv").write_text("\n".join(["a,b", *(f"u{one},u{two}" for one, two in ends)]) + "\n")
+    options = ["--nodes", str(tmp_path / "nodes.csv"), "--edges", str(tmp_path / "edges.csv"), "--label", "class"]
+    run = str(tmp_path / "run")
+    told("train", *options, "--model", model, "--epochs", "30", "--quiet", "--out", run)
+    first = dict(zip(("id", "amount", "country", "since", "letters"), rows[4].split(","), strict=False))
+    nodes = [each for name in ("u4", "u7", "u79") for each in ("--node", name)]
+    found, missing, alone = json.loads(told("explain", run, *nodes, "--format", "json"))  # u79 has no edges
+    parts = {each["name"]: each for each in found["inputs"]["parts"] if each["input"] == "features"}
+    assert set(parts) <= {"amount", "country", "since", "letters"}
+    first["amount"] = f"{float(first['amount']):,}"
+    assert {name: each["original"] for name, each in parts.items()} == {name: first[name] for name in parts}
+    assert all(each["original"] == "missing" for each in missing["inputs"]["parts"] if each["name"] == "amount")
+    assert alone["node"] == "u79"
+    text = told("explain", run, "--node", "u4")
+    assert "encoded" in text
+    [classified] = GloGNNClassifier.load(run).explain("u4")
+    assert {(each.name, each.original) for each in classified.inputs if each.input == "features"} == {
+        (name, each["original"]) for name, each in parts.items()
+    }
+    told("explain", run, "--node", "u4", "--out", str(tmp_path / "flat.parquet"))
+    flat = pq.read_table(tmp_path / "flat.parquet").to_pandas()
+    assert dict(flat[flat["part"] == "features"][["name", "original"]].to_numpy()) == {
+        name: each["original"] for name, each in parts.items()
+    }

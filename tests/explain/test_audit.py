@@ -10,7 +10,7 @@ from glognn.errors import InputError
 from glognn.explain.contributions import GlobalContributions
 from glognn.explain.drift import find_drift
 from glognn.explain.duplicates import find_duplicates
-from glognn.explain.label_errors import Judged, choose_rule, find_suspects, judge_labels, label_votes
+from glognn.explain.label_errors import Judged, Suspect, choose_rule, find_suspects, judge_labels, label_votes
 from glognn.explain.whole_model import class_matrix, far_nodes
 from glognn.graph.graph import Graph
 from glognn.models.configs import find_model
@@ -125,3 +125,12 @@ def test_drift() -> None:
     assert found[0].column == "b"
     assert [each.column for each in found if each.drifted] == ["b"]
     assert found[0].new - found[0].known == pytest.approx(1, abs=0.2)
+
+
+def test_reasons_leave_out_what_says_nothing() -> None:
+    def last(neighbours: tuple[int, int, int]) -> str:
+        return Suspect(0, 0, 1, 0.9, 0.8, 0.1, None, neighbours).reasons(["ok", "fraud"])[-1]
+
+    assert last((5, 1, 3)) == "of 5 labelled neighbours 3 are fraud and 1 is ok"
+    assert last((1, 0, 1)) == "of 1 labelled neighbour 1 is fraud"
+    assert last((2, 0, 0)).startswith("models that did not see the label")

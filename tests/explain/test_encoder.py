@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from glognn.explain.encoder import degree_names, encoder_parts
-from glognn.graph.directions import DEGREE_COLUMNS
+from glognn.explain.encoder import encoder_parts
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
 from glognn.models.glognn2 import GloGNN2
@@ -69,7 +68,3 @@ def test_a_linear_encoder_is_told_by_its_weights() -> None:
     row = graph.adjacency.normalized("row").csr.to_dense()[2]
     assert adjacency.columns.tolist() == row.nonzero().view(-1).tolist()
     torch.testing.assert_close(adjacency.values, row[adjacency.columns])
-
-
-def test_degree_columns_have_names() -> None:
-    assert len(set(degree_names())) == DEGREE_COLUMNS

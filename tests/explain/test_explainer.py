@@ -15,7 +15,8 @@ from torch_geometric.explain import Explainer
 
 import glognn
 from glognn.errors import InputError
-from glognn.explain.explainer import Member, NodeExplainer, explain
+from glognn.explain.explainer import Member, NodeExplainer
+from glognn.explain.explainer import explain_model as explain
 from glognn.explain.explanation import Names
 from glognn.explain.gradients import IntegratedGradients, OnGraph
 from glognn.explain.parts import Source, weighted
@@ -121,7 +122,7 @@ def test_a_picture_names_class_and_distance_of_every_node_and_cuts_nothing(
         return drawn[0]
 
     monkeypatch.setattr(pictures, "new_figure", new_figure)
-    monkeypatch.setattr(pictures, "write_atomically", keep)
+    monkeypatch.setattr(figures, "write_atomically", keep)
     ids = [f"{number:04d}".ljust(id_length, "x") for number in range(60)]
     names = Names(ids, ["red", "green", "a very long name of a class"])
     graph = Graph.from_data(make_data())
@@ -229,12 +230,12 @@ def test_trees_are_explained_by_their_paths() -> None:
 
 
 def test_names_of_the_columns_of_trees() -> None:
-    from glognn.explain.tree_paths import column_names
+    from glognn.explain.tree_paths import columns_read
 
     for directed in (False, True):
         graph = Graph.from_data(make_data(), glognn.GraphConfig(directed=directed))
         model = Trees(7, 3)
-        names = column_names(model, graph, [f"column {number}" for number in range(7)])
+        names = [each.name for each in columns_read(model, graph, [f"column {number}" for number in range(7)])]
         assert len(names) == len(set(names)) == model.prepare(graph).shape[1]
 
 

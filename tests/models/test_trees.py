@@ -28,6 +28,7 @@ from glognn.graph.graph import Graph
 from glognn.models.configs.trees import FEW, WIDE, TreesConfig
 from glognn.models.mlp import MLP
 from glognn.models.trees import Trees
+from glognn.native.library import SWITCH, find_library, why_not
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, load_tensors
 from glognn.training.config import TrainingConfig
@@ -78,6 +79,27 @@ def test_scores_are_those_of_scikit_learn(classes: int, weighted: bool) -> None:
     np.testing.assert_allclose(early, staged[6], rtol=0, atol=1e-12)
     later = model.grown(x, model.grown(x, None, 0, 7), 7, 40)
     assert torch.equal(later, model.logits(x))
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_compiled_walks_give_the_same_bits(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_library() is None:
+        pytest.skip(why_not())
+    x, y = table(classes=classes)
+    x = x.float()
+    model = Trees(6, classes, num_trees=40)
+    model.boosting(x, torch.arange(120), y[:120], None, seed=3).grow(40)
+    damaged = Trees(6, classes, num_trees=40)
+    damaged.load_state_dict(model.state_dict())
+    damaged.left.zero_()  # ways that lead back to where they began
+    for each in (model, damaged):
+        for rows in (0, 1, 64, 65, 200):
+            found = [each.grown(x[:rows], None, 0, 40), each.grown(x[:rows], each.grown(x[:rows], None, 0, 7), 7, 40)]
+            with monkeypatch.context() as without:
+                without.setenv(SWITCH, "0")
+                wanted = each.grown(x[:rows], None, 0, 40)
+            assert all(torch.equal(scores, wanted) for scores in found)
+            assert torch.equal(each.grown(x.T.contiguous().T[:rows], None, 0, 40), wanted)
 
 
 def test_lower_precision_sends_no_node_to_the_other_side() -> None:

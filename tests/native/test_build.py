@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import platform
+import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -143,3 +147,24 @@ def test_an_installation_without_a_compiler_leaves_it_out_in_one_line(
     assert not stale.exists()
     [warning] = hook.warnings
     assert warning.startswith("The native core is left out, training will use PyTorch alone: ")
+
+
+@pytest.mark.skipif(platform.system() != "Linux" or shutil.which("objdump") is None, reason="needs Linux and objdump")
+def test_a_wheel_needs_no_more_of_a_system_than_the_documents_say() -> None:
+    paths = [path for level in build.levels() if (path := build.library_path(level)).is_file()]
+    if not paths:
+        pytest.skip("the core is not built")
+    shown = subprocess.run(["objdump", "-p", "-T", *paths], capture_output=True, text=True, check=True).stdout
+    needed = {name.split(".so")[0] for name in re.findall(r"NEEDED +(\S+)", shown)}
+    everywhere = {"libstdc++", "libm", "libgcc_s", "libc", "libpthread"}
+    assert {name for name in needed if not name.startswith("ld-linux")} <= everywhere
+    made_with = platform.libc_ver()[1]
+    if not made_with or _numbers(made_with) > (2, 36):
+        pytest.skip(f"the versions are those of Debian 12, with glibc 2.36, not of {made_with or 'another libc'}")
+    for library, highest in {"GLIBC": (2, 29), "GLIBCXX": (3, 4, 30)}.items():
+        assert max(map(_numbers, re.findall(rf"\b{library}_([0-9.]+)", shown))) <= highest
+    assert "glibc 2.29 and the libstdc++ of GCC 12" in (ROOT / "docs/install.md").read_text(encoding="utf-8")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

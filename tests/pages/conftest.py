@@ -35,10 +35,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     generator = random.Random(0)
     names = [HOSTILE, *(f"u{number}" for number in range(1, 60))]
     rows = [
-        f"{name},{generator.gauss(1 + 4 * (n % 2), 1):.2f},{COUNTRIES[n % 3]},{CLASSES[n % 2] if n % 5 else ''}"
+        f"{name},{generator.gauss(1 + 4 * (n % 2), 1):.2f},{COUNTRIES[n % 3]},"
+        f"2024-02-{n % 28 + 1:02d},{'true' if n % 3 else 'false'},{CLASSES[n % 2] if n % 5 else ''}"
         for n, name in enumerate(names)
     ]
-    (folder / "nodes.csv").write_text("\n".join(["id,age <i>,country,class", *rows]) + "\n")
+    (folder / "nodes.csv").write_text("\n".join(["id,age <i>,country,since,vip,class", *rows]) + "\n")
     ends = [(generator.choice(names), generator.choice(names)) for _ in range(120)]
     (folder / "edges.csv").write_text("\n".join(["a,b", *(",".join(pair) for pair in ends)]) + "\n")
     options = ["--nodes", folder / "nodes.csv", "--edges", folder / "edges.csv", "--label", "class"]

@@ -76,6 +76,22 @@ def test_a_click_shows_the_numbers_of_the_command(run: Path, written: Path, page
     assert "age <i>" in shown.text(".inputs")
 
 
+def test_columns_are_shown_as_the_table_has_them(run: Path, written: Path, page: Open) -> None:
+    [node] = [line.split(",") for line in (run.parent / "nodes.csv").read_text().splitlines() if line.startswith("u9,")]
+    shown = page(written)
+    shown.ask("explore.open(explore.ids.indexOf('u9'))")
+    cells = shown.ask("[...document.querySelectorAll('#panel tbody th[scope=row] + td')].map((e) => e.textContent)")
+    assert cells[-4:] == [f"{float(node[1]):g}", *node[2:5]]
+    name = "Array.from(document.getElementById('colour').options).find((e) => e.textContent === 'since').value"
+    shown.ask(f"(() => {{ const s = document.getElementById('colour'); s.value = {name};"
+              " s.dispatchEvent(new Event('change')); })()")  # fmt: skip
+    assert "2024-02-01" in shown.text("#legend")
+    shown.ask("(() => { const [least, most] = document.querySelectorAll('#legend input');"
+              " for (const each of [least, most]) { each.value = '2024-02-10';"
+              " each.dispatchEvent(new Event('change')); } })()")  # fmt: skip
+    assert shown.text("#shown") == "2 of 60 nodes shown"
+
+
 def test_names_stay_text(written: Path, page: Open) -> None:
     assert "<b>fraud" not in written.read_text(encoding="utf-8")
     shown = page(written)

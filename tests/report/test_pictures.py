@@ -211,6 +211,26 @@ def test_slices_show_what_most_trials_scored(tmp_path: Path, drawn: list[Figure]
     assert inside(figure)
 
 
+def test_slices_say_zero_and_write_whole_numbers_below_their_places(tmp_path: Path, drawn: list[Figure]) -> None:
+    searched = optuna.create_study(direction="maximize")
+    searched.set_user_attr("zeros", {"weight_decay": 1e-7})
+    kinds: dict[str, Any] = {
+        "channels": optuna.distributions.IntDistribution(8, 128),
+        "epochs": optuna.distributions.IntDistribution(1, 1000),
+        "weight_decay": optuna.distributions.FloatDistribution(1e-7, 0.1, log=True),
+    }
+    for number, decay in enumerate((1e-7, 1e-4, 1e-7, 1e-2)):
+        chosen = {"channels": (64, 128)[number % 2], "epochs": 10 ** min(number, 3), "weight_decay": decay}
+        searched.add_trial(optuna.trial.create_trial(params=chosen, distributions=kinds, value=0.5 + 0.1 * number))
+    study.plot_study(searched, tmp_path, "accuracy")
+    channels, epochs, decays = drawn[-1].axes
+    assert [label.get_text() for label in channels.get_xticklabels()] == ["64", "128"]
+    assert len(epochs.get_xticks()) > 2  # 1 and 10 would lie on each other
+    assert decays.get_xticklabels()[0].get_text() == "0"
+    assert decays.get_xticks()[0] == 1e-7
+    assert inside(drawn[-1])
+
+
 def test_limits() -> None:
     assert figures.limits([]) == figures.limits([math.nan, math.inf]) == (0.0, 1.0)
     assert figures.limits([0.0, 1.0, 2.0]) == pytest.approx((-0.1, 2.1))
@@ -258,6 +278,7 @@ def test_of_many_classes_the_largest_are_ranked_and_said_to_be(tmp_path: Path, m
     legend = kept[0].axes[0].get_legend()
     assert legend is not None
     assert legend.get_title().get_text() == "average precision, the 8 largest of 18 classes"
+    assert [text.get_text() for text in legend.get_texts()][-2:] == ["chance", "as predicted"]
     evaluation.plot_confusion(found, tmp_path / "confusion.png")
     assert inside(kept[1])
     kept[1].canvas.draw()

@@ -10,6 +10,7 @@ import typer
 from glognn.cli.options import MIRROR
 from glognn.cli.predict import MODEL, RUN, SPLIT
 from glognn.errors import InputError
+from glognn.settings import check_word
 
 FORMATS = ("table", "json", "csv", "parquet")
 CHANGES = ("nodes", "edges")
@@ -86,8 +87,7 @@ def command(
 
     kind = _format(format, out)
     for each in change or ():
-        if each not in CHANGES:
-            raise InputError(f"--change must be one of {', '.join(CHANGES)}. Got '{each}' instead.")
+        check_word("--change", each, CHANGES)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise InputError(f"--picture must end in .png or .svg. Got '{picture}' instead.")
     chosen = open_saved(run, [model] if model else [], split)
@@ -122,8 +122,7 @@ def _format(format: str | None, out: Path | None) -> str:
         if kind not in (*FORMATS, "tsv", "feather"):
             raise InputError(f"--out must end in .json, .csv, .tsv, .parquet or .feather. Got '{out}' instead.")
         return kind
-    if format not in FORMATS:
-        raise InputError(f"--format must be one of {', '.join(FORMATS)}. Got '{format}' instead.")
+    check_word("--format", format, FORMATS)
     if format == "parquet" and out is None:
         raise InputError("--format parquet is for a file: give --out FILE.")
     if format == "table" and out is not None:
@@ -137,19 +136,14 @@ def _wanted(node: list[str], nodes: Path | None, saved: Any, explainer: Any) -> 
     import pyarrow as pa
 
     from glognn.data.table_graph import find_nodes
-    from glognn.data.tables import check_header, column_names, find_column, read_table
 
     ids = pa.array(np.arange(explainer.graph.num_nodes)) if saved.tables is None else saved.tables.ids
     found: list[int] = []
     if node:
         found += find_nodes(pa.array(node), ids, "--node").tolist()
     if nodes is not None:
-        names = column_names(nodes)
         usual = "node" if saved.tables is None else saved.tables.id_column
-        column = find_column(nodes, names, usual if usual in names else None, 0, "--nodes")
-        check_header(nodes, [column], ids)
-        listed = read_table(nodes, [column], ids=[column])[column]
-        found += find_nodes(listed, ids, f"column '{column}' of '{nodes}'").tolist()
+        found += saved.read_nodes(nodes, ids, usual, "--nodes").tolist()
     return list(dict.fromkeys(found))
 
 

@@ -26,10 +26,10 @@ from glognn.models.glognn import GloGNN, GloGNNInputs
 from glognn.models.glognn2 import GloGNN2
 from glognn.nn.encoder import Encoder
 
-FEWEST, MOST = 8, 256
-"""Points on the line, where the encoder is not linear by pieces."""
+FEWEST, MOST = 9, 243
+"""Points on the line, where the encoder is not linear by pieces; those of a third as many are among them, and kept."""
 GAP = 1e-2
-"""What parts may miss of H0, relative to it, before twice as many points are taken."""
+"""What parts may miss of H0, relative to it, before three times as many points are taken."""
 VALUES = 2**21
 """Hidden values of one pass: points of the line are passed together up to so many."""
 
@@ -78,11 +78,11 @@ class EncoderParts:
         return self.embedding - self.empty - added - self.others.sum(dim=0)
 
 
-def encoder_parts(model: GloGNN, inputs: GloGNNInputs, node: int) -> EncoderParts:
+def encoder_parts(model: GloGNN, inputs: GloGNNInputs, node: int, gap: float = GAP) -> EncoderParts:
     """What the inputs of a node add to its row of H0, in O(entries of its rows hidden), without local blocks; with
-    them in as much for each node that they bring to it."""
+    them in as much for each node that they bring to it, and for each point, until parts miss no more than ``gap``."""
     if isinstance(model, GloGNN2) and model.config.num_blocks:
-        return _with_blocks(model, inputs, node)
+        return _with_blocks(model, inputs, node, gap)
     encoder = _as(model.encoder, torch.float64)
     rows = {name: _row(inputs.matrices[name], node) for name in encoder.weights}
     seen = {
@@ -112,7 +112,7 @@ def _own(encoder: Encoder, rows: Mapping[str, tuple[Tensor, Tensor]], slopes: Ma
     return found
 
 
-def _with_blocks(model: GloGNN2, inputs: GloGNNInputs, node: int) -> EncoderParts:
+def _with_blocks(model: GloGNN2, inputs: GloGNNInputs, node: int, gap: float) -> EncoderParts:
     """Over the inputs of all nodes that the blocks bring to this one, in the model's precision."""
     encoder, blocks = _as(model.encoder, None), deepcopy(model.blocks).eval()
     like = next(model.parameters())
@@ -133,16 +133,19 @@ def _with_blocks(model: GloGNN2, inputs: GloGNNInputs, node: int) -> EncoderPart
         once = decoder(1)
         empty = once(tuple(each.expand_as(other) for each, other in zip(start, change, strict=True)))[0].double()
         whole = once(tuple(a + b for a, b in zip(start, change, strict=True)))[0].double()
-    points, found = FEWEST, None
+    points, number, found = FEWEST, torch.arange(FEWEST), None
     own = {name: _row(inputs.matrices[name], node) for name in encoder.weights}
-    while found is None or (points < MOST and float(found.gap.abs().max()) > GAP * float((whole - empty).abs().max())):
-        points = 2 * points if found is not None else points
+    total: dict[str, Tensor] = {}
+    while found is None or (points < MOST and float(found.gap.abs().max()) > gap * float((whole - empty).abs().max())):
+        if found is not None:
+            points, number = 3 * points, torch.arange(3 * points)
+            number = number[number % 3 != 1]
         together = max(1, min(points, VALUES // (count * change[0].shape[1])))
-        slopes: dict[str, Tensor] = {}
-        for places in torch.split((torch.arange(points, dtype=torch.float64) + 0.5) / points, together):
-            at, lengths = places.to(like), torch.full_like(places, 1 / points).to(like)
-            for name, slope in _slopes(encoder, decoder(len(at)), start, change, at, lengths).items():
-                slopes[name] = slopes.get(name, 0) + slope.double()
+        for places in torch.split((number.double() + 0.5) / points, together):
+            at = places.to(like)
+            for name, slope in _slopes(encoder, decoder(len(at)), start, change, at, torch.ones_like(at)).items():
+                total[name] = total.get(name, 0) + slope.double()
+        slopes = {name: each / points for name, each in total.items()}
         by_row = sum((torch.einsum("crh,rh->rc", slope, seen[name].double()) for name, slope in slopes.items()))
         assert isinstance(by_row, Tensor)
         others = torch.arange(count, device=like.device) != place
@@ -292,14 +295,3 @@ def _rows_product(matrix: Matrix, rows: npt.NDArray[np.int64], dense: Tensor) ->
     if len(rows) == matrix.shape[0]:
         return matrix.csr @ dense
     return SparseMatrix.from_scipy(matrix.to_scipy()[rows], matrix.dtype).to(device=dense.device).csr @ dense
-
-
-def degree_names() -> list[str]:
-    """Names of the columns of :func:`glognn.graph.directions.degrees`."""
-    from glognn.graph.directions import QUANTILES
-
-    counts = ("edges out", "edges in", "features present", "edges of neighbours")
-    steps = [
-        f"{name}, above {number} of {QUANTILES + 1} parts" for number in range(1, QUANTILES + 1) for name in counts
-    ]
-    return [*counts, *steps]

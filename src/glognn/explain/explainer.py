@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from glognn.errors import InputError
 from glognn.explain.contributions import THROUGH
 from glognn.explain.counterfactual import Probabilities, fewest_edges, fewest_nodes
+from glognn.explain.encoder import GAP
 from glognn.explain.explanation import Change, Explanation, Names, NodeShare
 from glognn.explain.neighbourhood import Neighbourhood
 from glognn.explain.parts import Floats, Parts, Source, weighted
@@ -86,8 +86,15 @@ class NodeExplainer:
 
     def parts(self, node: int, through: str = "last", *, inputs: bool = True) -> Parts:
         """The scores of a node, taken apart; of several models, added up."""
-        found = [each.source.parts(node, through, inputs=inputs) for each in self.members]
-        return weighted(found, [each.weight for each in self.members])
+        return weighted(self._every(node, through, inputs), [each.weight for each in self.members])
+
+    def _every(self, node: int, through: str, inputs: bool) -> list[Parts]:
+        """Of each model; what those of small weight miss hardly counts, and together they miss as little as one alone
+        may: where gaps are independent, the weighted sum of GAP / sqrt(weight) is GAP."""
+        return [
+            each.source.parts(node, through, inputs=inputs, gap=GAP / min(1.0, each.weight) ** 0.5)
+            for each in self.members
+        ]
 
     def explain(
         self,
@@ -104,7 +111,7 @@ class NodeExplainer:
         _check(through, by, top, changes)
         if not 0 <= node < self.graph.num_nodes:
             raise InputError(f"nodes must be in the range [0, {self.graph.num_nodes - 1}]. Got {node} instead.")
-        every = [each.source.parts(node, through, inputs=inputs) for each in self.members]
+        every = self._every(node, through, inputs)
         parts = weighted(every, [each.weight for each in self.members])
         probabilities = self.probabilities[node]
         prediction = int(self.predicted[node])
@@ -236,49 +243,24 @@ class NodeExplainer:
         return found
 
 
-def explain(
+def explain_model(
     model: NodeModel[Any],
     data: Data | Graph,
-    nodes: int | Sequence[int] | Tensor,
+    nodes: Any,
     *,
-    top: int = TOP,
-    through: str = "last",
-    by: str | None = None,
-    changes: Sequence[str] = (),
     config: GraphConfig | None = None,
     names: Names | None = None,
     features: Sequence[str] | None = None,
+    **how: Any,
 ) -> list[Explanation]:
-    """Why nodes are predicted to be of their classes, one :class:`~glognn.explain.explanation.Explanation` each.
-
-    >>> [reasons] = glognn.explain(model, data, 7)
-    >>> reasons.supporters[0].node, reasons.supporters[0].coefficient
-
-    Of GloGNN, GloGNN++ and GloGNN2 the closed form is taken apart, exactly; boosted trees by the paths through them;
-    all other models by integrated gradients. ``method`` says which.
-
-    Args:
-        model: A trained model.
-        data: The graph it was trained on.
-        nodes: Node numbers, or one.
-        top: How many supporters, and how many opponents, are listed.
-        through: Of a model with coefficients: the ``"last"`` layer, ``"all"``, or ``"inputs"``, which also counts what
-            an edge tells the encoder as said by the node at its other end (:mod:`glognn.explain.contributions`).
-        by: What nodes are listed by: ``"loss"``, about what the predicted class over the runner-up loses without them
-            (:mod:`glognn.explain.presence`); their ``"contribution"`` to it, the default of graphs of more than 200,000
-            nodes; or their signed ``"coefficient"``, where there is one.
-        changes: What would change the prediction: ``"nodes"``, ``"edges"`` or both; the model is run many times.
-        config: How the graph was prepared for training; the model's wish when omitted.
-        names: What nodes and classes are called.
-        features: Names of the columns of x.
-    """
+    """Why a trained model predicts nodes of its graph to be of their classes, see :func:`glognn.explain`."""
     like = next(model.parameters())
     graph = data if isinstance(data, Graph) else Graph.from_data(data, config or model.graph_config, dtype=like.dtype)
     if features is not None and len(features) != graph.num_features:
         raise InputError(f"features must name {graph.num_features} columns. Got {len(features)} names instead.")
     explainer = NodeExplainer([Member(model.config_class.name, Source(model, graph, features))], names)
     chosen = torch.as_tensor(nodes, dtype=torch.int64).view(-1).tolist()
-    return [explainer.explain(node, top=top, through=through, by=by, changes=changes) for node in chosen]
+    return [explainer.explain(node, **how) for node in chosen]
 
 
 def _check(through: str, by: str, top: int, changes: Sequence[str]) -> None:

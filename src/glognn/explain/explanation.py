@@ -178,6 +178,7 @@ class Explanation:
                         "input": each.input,
                         "name": names.node(each.name) if isinstance(each.name, int) else each.name,
                         "value": each.value,
+                        "original": each.original,
                         "scores": by_class(each.scores),
                     }
                     for each in self.inputs

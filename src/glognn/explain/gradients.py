@@ -78,7 +78,12 @@ class GradientParts:
 
 
 def gradient_parts(
-    scores: Callable[[Tensor], Tensor], x: Tensor, node: int, fewest: int = FEWEST, most: int = MOST
+    scores: Callable[[Tensor], Tensor],
+    x: Tensor,
+    node: int,
+    fewest: int = FEWEST,
+    most: int = MOST,
+    most_missed: float = GAP,
 ) -> GradientParts:
     """Integrated gradients of every class score of a node: for each point a pass, and one back for each class."""
     with torch.no_grad():
@@ -95,7 +100,7 @@ def gradient_parts(
             own[:, column] += part[node].double()
         change = whole - empty
         gap = float((change - by_node.sum(dim=0) / points).abs().max())
-        if 3 * points > most or gap <= GAP * float(change.abs().max()):
+        if 3 * points > most or gap <= most_missed * float(change.abs().max()):
             return GradientParts(whole, empty, by_node / points, own / points, by_column / points, points)
         points *= 3
         places = (np.flatnonzero(np.arange(points) % 3 != 1) + 0.5) / points

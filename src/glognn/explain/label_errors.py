@@ -231,8 +231,10 @@ class Suspect:
             side = suggestion if self.votes > 0 else label
             told.append(f"the nodes it is made of vote for {side}, by {abs(self.votes):.2f} of at most 2")
         total, same, other = self.neighbours
-        if total:
-            told.append(f"of {total} labelled neighbours {other} are {suggestion} and {same} are {label}")
+        if same + other:
+            found = [(other, suggestion), (same, label)]
+            counts = " and ".join(f"{count:,} {'is' if count == 1 else 'are'} {name}" for count, name in found if count)
+            told.append(f"of {total:,} labelled neighbour{'s' * (total > 1)} {counts}")
         return told
 
 

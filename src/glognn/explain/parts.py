@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,18 +14,19 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from glognn.explain.columns import TableColumns
 from glognn.explain.contributions import GlobalContributions, Way
-from glognn.explain.encoder import EncoderParts, degree_names, encoder_parts
+from glognn.explain.encoder import GAP, EncoderParts, encoder_parts
 from glognn.explain.gradients import OnGraph, gradient_parts
 from glognn.explain.presence import Presence
-from glognn.explain.tree_paths import column_names, tree_parts
-from glognn.graph.directions import neighbour_shares
+from glognn.explain.tree_paths import MEAN, MIXED, OWN, columns_read, tree_parts
+from glognn.graph.directions import DEGREE_NAMES, degree_counts, neighbour_shares
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.base import NodeModel
 from glognn.models.glognn import GloGNN
 from glognn.models.trees import Trees
-from glognn.nn.inputs import ADJACENCY, DEGREES, FEATURES, INPUTS, LINK, LINK_IN, MEANS, NEIGHBOURS
+from glognn.nn.inputs import ADJACENCY, DEGREES, FEATURES, INPUTS, LINK, LINK_IN, MEANS
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,14 +44,17 @@ class InputShare:
     Attributes:
         input: Which input: ``features``, ``adjacency``, ``link``, ``degrees``, ...
         name: Of the column; of a neighbour, its number.
-        value: As the model was given it.
+        value: As the model was given it; ``None`` of a column that it was given as several numbers, and where there is
+            none.
+        original: As a user's table has it, or as a count of edges; ``None`` where that does not follow from the value.
         scores: What it adds to each class: to the initial embedding where there is one, else to the score.
     """
 
     input: str
     name: str | int
-    value: float
+    value: float | None
     scores: Floats
+    original: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +91,14 @@ class Parts:
 class Source:
     """A trained model on its graph, kept to take the scores of node after node apart."""
 
-    def __init__(self, model: NodeModel[Any], graph: Graph, features: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, model: NodeModel[Any], graph: Graph, features: Sequence[str] | TableColumns | None = None
+    ) -> None:
         like = next(model.parameters())
         self.model, self.graph = model.eval(), graph.to(device=like.device, dtype=like.dtype)
-        self._names = list(features or [f"feature {number}" for number in range(graph.num_features)])
+        self._table = features if isinstance(features, TableColumns) else None
+        named = features.names if isinstance(features, TableColumns) else features
+        self._names = list(named or [f"feature {number}" for number in range(graph.num_features)])
 
     @property
     def has_coefficients(self) -> bool:
@@ -126,21 +135,22 @@ class Source:
     def _on_graph(self) -> OnGraph:
         return OnGraph(self.model, self.graph)
 
-    def parts(self, node: int, through: str = "last", *, inputs: bool = True) -> Parts:
+    def parts(self, node: int, through: str = "last", *, inputs: bool = True, gap: float = GAP) -> Parts:
         """The scores of a node, taken apart.
 
         Args:
             node: Its number.
             through: Of a model with Z*, see :mod:`glognn.explain.contributions`.
             inputs: Whether its own inputs are looked into, too.
+            gap: What parts that are means over points may miss, relative to what they add up to.
         """
         if self.method == COEFFICIENTS:
             return self._by_coefficients(node, through, inputs)
         if self.method == ENCODER:
-            return self._by_encoder(node)
+            return self._by_encoder(node, gap)
         if isinstance(self.model, Trees):
             return self._by_paths(node)
-        return self._by_gradients(node)
+        return self._by_gradients(node, gap)
 
     @cached_property
     def _presence(self) -> Presence:
@@ -163,7 +173,7 @@ class Source:
             coefficients = coefficients[:, int(found.scores.argmax())]
         more: dict[str, Any] = {}
         if inputs:
-            more = self._inputs_of(self.contributions.encoder_parts(node), "initial embedding")
+            more = self._inputs_of(node, self.contributions.encoder_parts(node), "initial embedding")
         return Parts(
             node=node,
             method=COEFFICIENTS,
@@ -175,18 +185,20 @@ class Source:
             **more,
         )
 
-    def _inputs_of(self, seen: EncoderParts, to: str) -> dict[str, Any]:
+    def _inputs_of(self, node: int, seen: EncoderParts, to: str) -> dict[str, Any]:
         """What the encoder saw, as fields of :class:`Parts`."""
-        shares = [
-            InputShare(part.name, self._name(part.name, column), value, scores)
-            for part in seen.inputs
-            for column, value, scores in zip(
-                part.columns.tolist(), part.values.tolist(), _numpy(part.scores), strict=True
-            )
-        ]
+        shares: list[InputShare] = []
+        for part in seen.inputs:
+            columns, values, scores = part.columns.tolist(), part.values.tolist(), _numpy(part.scores)
+            if part.name == FEATURES:
+                shares += self._own_features(node, columns, values, scores)
+            elif part.name == DEGREES:
+                shares += self._counts(node, columns, scores)
+            else:
+                shares += [self._share(part.name, *each) for each in zip(columns, values, scores, strict=True)]
         if len(seen.rows):
-            all_of_them = f"inputs of {len(seen.rows):,} nodes near it"
-            shares.append(InputShare(OTHERS, all_of_them, float(len(seen.rows)), _numpy(seen.others.sum(dim=0))))
+            all_of_them = f"inputs of {len(seen.rows):,} other nodes"
+            shares.append(InputShare(OTHERS, all_of_them, None, _numpy(seen.others.sum(dim=0))))
         return {
             "inputs": shares,
             "inputs_to": to,
@@ -198,10 +210,10 @@ class Source:
             "inputs_empty": _numpy(seen.empty),
         }
 
-    def _by_encoder(self, node: int) -> Parts:
+    def _by_encoder(self, node: int, gap: float) -> Parts:
         """What a node's own row says of links and of neighbours is theirs, as is what blocks bring of their rows."""
         assert isinstance(self.model, GloGNN)
-        seen = encoder_parts(self.model, self.inputs, node)
+        seen = encoder_parts(self.model, self.inputs, node, gap)
         by_node = torch.zeros(self.graph.num_nodes, len(seen.empty), dtype=torch.float64, device=seen.empty.device)
         by_node.index_add_(0, seen.rows, seen.others)
         for part in seen.inputs:
@@ -218,7 +230,7 @@ class Source:
             coefficients=None,
             by_node=_numpy(by_node),
             own={"without any inputs": _numpy(seen.empty)},
-            **self._inputs_of(seen, "scores"),
+            **self._inputs_of(node, seen, "scores"),
         )
 
     def _add_neighbours(
@@ -236,21 +248,60 @@ class Source:
         by_node.index_add_(0, nodes, said)
         by_node[node] += scores.sum(dim=0) - said.sum(dim=0)  # what the model's precision rounds
 
-    def _name(self, input: str, column: int) -> str | int:
-        if input == FEATURES:
-            return self._names[column]
+    def _own_features(
+        self, node: int, columns: Sequence[int], values: Sequence[float], scores: Floats
+    ) -> list[InputShare]:
+        """What features of the node add; those that one column of a table became, together."""
+        if self._table is None:
+            found = zip(columns, values, scores, strict=True)
+            return [InputShare(FEATURES, self._names[column], value, each) for column, value, each in found]
+        places = {column: place for place, column in enumerate(columns)}
+        return [
+            InputShare(
+                FEATURES,
+                name,
+                values[places[group[0]]] if len(group) == 1 else None,
+                scores[[places[each] for each in group]].sum(axis=0),
+                self._table.value(node, group[0]),
+            )
+            for name, group in self._table.together(columns).items()
+        ]
+
+    def _counts(self, node: int, columns: Sequence[int], scores: Floats) -> list[InputShare]:
+        """What numbers of edges add: each is given standardised and by its quantiles, together."""
+        counts = degree_counts(self.graph)[:, node]
+        found = []
+        for number, name in enumerate(DEGREE_NAMES):
+            places = [place for place, column in enumerate(columns) if column % len(DEGREE_NAMES) == number]
+            if places:
+                told = f"{float(f'{counts[number]:.3e}'):,.15g}"
+                found.append(InputShare(DEGREES, name, None, scores[places].sum(axis=0), told))
+        return found
+
+    def _share(self, input: str, column: int, value: float, scores: Floats) -> InputShare:
+        """What one column adds that says something of a neighbour, or of all of them."""
         if input in MEANS:
             where = {"both": "", "out": " pointed to", "in": " that point here"}[MEANS[input]]
-            return f"mean of neighbours{where}: {self._names[column]}"
-        if input == DEGREES:
-            return degree_names()[column]
+            name = f"mean of neighbours{where}: {self._names[column]}"
+            return InputShare(input, name, value, scores, self._told(MEAN, column, value))
         assert input in (ADJACENCY, LINK, LINK_IN)
-        return column
+        return InputShare(input, column, value, scores)
 
-    def _by_gradients(self, node: int) -> Parts:
+    def _told(self, what: str, feature: int | None, value: float) -> str | None:
+        """What a column that trees or means read says in the terms of the table: a number of edges, or the mean or an
+        extreme of a feature's values, where these are as they were encoded."""
+        if math.isnan(value):
+            return None
+        if feature is None:
+            return f"{float(f'{value:.3e}'):,.15g}"
+        if self._table is None or what == MIXED or self.graph.config.feature_normalization != "none":
+            return None
+        return self._table.mean(feature, value) if what == MEAN else self._table.one(feature, value)
+
+    def _by_gradients(self, node: int, gap: float) -> Parts:
         wrapped = self._on_graph
         x = wrapped.features()
-        found = gradient_parts(wrapped, x, node)
+        found = gradient_parts(wrapped, x, node, most_missed=gap)
         columns = found.own.abs().sum(dim=1).nonzero().view(-1).tolist()
         own = _numpy(found.own)
         return Parts(
@@ -260,7 +311,7 @@ class Source:
             coefficients=None,
             by_node=_numpy(found.by_node),
             own={"without any features": _numpy(found.empty)},
-            inputs=[InputShare(FEATURES, self._names[each], float(x[node, each]), own[each]) for each in columns],
+            inputs=self._own_features(node, columns, x[node, columns].tolist(), own[columns]),
             inputs_method=f"integrated gradients, {found.points} points",
             inputs_empty=None,
         )
@@ -268,9 +319,17 @@ class Source:
     def _by_paths(self, node: int) -> Parts:
         assert isinstance(self.model, Trees)
         found = tree_parts(self.model, self.inputs, node)
-        names = column_names(self.model, self.graph, self._names)
+        read = columns_read(self.model, self.graph, self._names)
         columns = found.by_column.abs().sum(dim=1).nonzero().view(-1).tolist()
-        own, kept = _numpy(found.by_column), len(self._names)
+        own = _numpy(found.by_column)
+        mine = [each for each in columns if read[each].what == OWN]
+        inputs = self._own_features(node, mine, found.values[mine].tolist(), own[mine])
+        for each in columns:
+            kind, name, what, feature = read[each]
+            if what != OWN:
+                value = float(found.values[each])
+                given = None if math.isnan(value) else value
+                inputs.append(InputShare(kind, name, given, own[each], self._told(what, feature, value)))
         return Parts(
             node=node,
             method=PATHS,
@@ -278,10 +337,7 @@ class Source:
             coefficients=None,
             by_node=None,
             own={"mean of the trees": _numpy(found.empty), "columns read by trees": own.sum(axis=0)},
-            inputs=[
-                InputShare(FEATURES if each < kept else NEIGHBOURS, names[each], float(found.values[each]), own[each])
-                for each in columns
-            ],
+            inputs=inputs,
             inputs_method="paths through trees (Saabas)",
             inputs_empty=_numpy(found.empty),
         )
@@ -309,7 +365,7 @@ def weighted(parts: Sequence[Parts], weights: Sequence[float]) -> Parts:
         for share in part.inputs:
             key = share.input, share.name
             before = inputs[key].scores if key in inputs else np.zeros_like(scores)
-            inputs[key] = InputShare(share.input, share.name, share.value, before + weight * share.scores)
+            inputs[key] = replace(share, scores=before + weight * share.scores)
     methods = dict.fromkeys(part.method for part in parts)
     return Parts(
         node=parts[0].node,

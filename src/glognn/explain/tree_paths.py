@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from glognn.graph.graph import Graph
 from glognn.models.trees import Trees
+from glognn.nn.inputs import FEATURES, NEIGHBOURS
 
+OWN, MEAN, EXTREME, MIXED = "own", "mean", "extreme", "mixed"
+"""What a column is: the node's own feature, a mean over neighbours, a number or the least or largest of theirs, or a
+mixture of features, in which none can be told."""
 BACKGROUND = 4096
 ROUNDS = 16
 """Walked at a time."""
@@ -69,18 +74,34 @@ def tree_parts(model: Trees, inputs: Tensor, node: int) -> TreeParts:
     return TreeParts(model.logits(rows[:1])[0].double(), empty, rows[0], by_column)
 
 
-def column_names(model: Trees, graph: Graph, features: list[str]) -> list[str]:
-    """Names of the columns that trees read."""
+class ColumnRead(NamedTuple):
+    """A column that trees read: its input and name, what it is, and of which feature; ``None`` of numbers of edges."""
+
+    input: str
+    name: str
+    what: str
+    feature: int | None
+
+
+def columns_read(model: Trees, graph: Graph, features: list[str]) -> list[ColumnRead]:
+    """All columns that trees read, in their order."""
     config, width = model.config, model.config.num_columns(model.in_channels)
-    own = features if width == len(features) else [f"direction {number} of the features" for number in range(width)]
+    plain = width == len(features)
+    own = features if plain else [f"direction {number} of the features" for number in range(width)]
     seen = [*own, "degree"]
     symmetric = graph.adjacency.matrix.is_symmetric
-    names = list(own)
+    found = [ColumnRead(FEATURES, name, OWN if plain else MIXED, place) for place, name in enumerate(own)]
+
+    def all_of(words: str, what: str) -> None:
+        for place, name in enumerate(seen):
+            what_of = what if plain or place == width else MIXED
+            found.append(ColumnRead(NEIGHBOURS, f"{words}: {name}", what_of, place if place < width else None))
+
     for way in ("neighbours",) if symmetric else ("nodes it points to", "nodes pointing to it"):
-        names.append(f"number of {way}")
+        found.append(ColumnRead(NEIGHBOURS, f"number of {way}", EXTREME, None))
         for hop in range(config.mean_hops):
-            names += [f"mean of {way}{'' if hop == 0 else f', {hop + 1} hops'}: {name}" for name in seen]
+            all_of(f"mean of {way}{'' if hop == 0 else f', {hop + 1} hops'}", MEAN)
         if model.in_channels and config.neighbour_columns(model.in_channels) > 1 + config.mean_hops * len(seen):
             for word in ("least", "largest"):
-                names += [f"{word} of {way}: {name}" for name in seen]
-    return names
+                all_of(f"{word} of {way}", EXTREME)
+    return found

@@ -14,14 +14,17 @@ from glognn.distributed.node_rows import NodeRows
 from glognn.distributed.part import Part
 from glognn.errors import InputError
 from glognn.models.base import NodeModel
-from glognn.models.configs import ModelConfig
+from glognn.models.configs import MODELS, ModelConfig
 
 Model = TypeVar("Model", bound=NodeModel[Any])
 
 
 def refusal(config: ModelConfig) -> str:
     """Why a model cannot be trained on several ranks, as words after "because"; empty when it can."""
-    return "" if config.distributes else f"{config.title} needs more of other nodes than ranks send each other"
+    if config.distributes:
+        return ""
+    able = ", ".join(name for name, kind in MODELS.items() if kind.distributes)
+    return f"it is not written for several ranks: take one of {able}"
 
 
 def node_weights(model: NodeModel[Any]) -> set[str]:

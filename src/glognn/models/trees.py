@@ -30,11 +30,12 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import BoostedModel
 from glognn.models.configs.trees import BINS, FEW, GATHERED, WALKED, WIDE, TreesConfig
+from glognn.native.library import Library, TreesC, find_library
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
 
-FIRST_ROUNDS = 16
-"""Grown at once; then twice as many each time, so that training rows are put into bins a few times only."""
+ROUNDS_AT_ONCE = 16
+"""Grown together, so that training rows are not put into bins for every round, and training can be stopped soon."""
 
 
 @configured_by(TreesConfig)
@@ -155,11 +156,30 @@ class Trees(BoostedModel[Tensor]):
     @torch.no_grad()
     def grown(self, inputs: Tensor, scores: Tensor | None, first: int, last: int) -> Tensor:
         scores = self.baseline.repeat(len(inputs), 1) if scores is None else scores.clone()
-        at_once = max(1, WALKED // (len(inputs) * self.num_slots))
+        compiled = find_library()
+        if compiled is not None and inputs.device.type == "cpu" and inputs.dtype == self.value.dtype == torch.float32:
+            self._add_compiled(compiled, inputs.contiguous(), scores, first, last)
+            return scores
+        at_once = max(1, WALKED // max(1, len(inputs) * self.num_slots))
         for start in range(first, last, at_once):
             for values in self._walk(inputs, start, min(start + at_once, last)).unbind(1):
                 scores[:, -self.num_slots :] += values
         return scores
+
+    def _add_compiled(self, compiled: Library, inputs: Tensor, scores: Tensor, first: int, last: int) -> None:
+        """Add what the trees of some rounds say to scores, as the code below does, to the bit."""
+        arrays = {
+            "inputs": inputs,
+            "feature": self.columns(inputs.shape[1], first, last).int(),
+            **{
+                name: getattr(self, name)[first:last]
+                for name in ("left", "right", "threshold", "value", "missing_left")
+            },
+            "scores": scores,
+        }
+        sizes = (len(inputs), inputs.shape[1], last - first, *self.value.shape[1:], scores.shape[1])
+        places = {name: array.data_ptr() for name, array in arrays.items()}
+        compiled.call("walk", TreesC(*sizes, torch.get_num_threads(), **places))
 
     def _walk(self, inputs: Tensor, first: int, last: int) -> Tensor:
         """The value of the leaf that each node reaches: n x rounds x classes."""
@@ -243,7 +263,7 @@ class TreeBoosting:
         config = self._model.config
         rounds = min(rounds, config.num_trees)
         while self._grown < rounds:
-            self._grown = min(config.num_trees, max(FIRST_ROUNDS, 2 * self._grown))
+            self._grown = min(config.num_trees, self._grown + ROUNDS_AT_ONCE)
             self._fit()
         self._copy(int(self._model.num_rounds), rounds)
         return rounds

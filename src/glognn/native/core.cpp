@@ -1,8 +1,10 @@
-// Training of many GloGNN models at once on a CPU: forward, backward written by hand, and Adam.
+// Training of many GloGNN models at once on a CPU: forward, backward written by hand, and Adam. And the scores of boosted
+// trees (trees.hpp).
 //
 // The mathematics is that of nn/encoder.py, nn/blocks.py, nn/hops.py, nn/global_homophily.py, models/glognn.py with
-// inputs that are fused at the hidden layer, and models/glognn2.py. The interface is plain C and uses no header of Python or torch; all parameters and
-// moments belong to the caller. One translation unit, compiled once for each level of vector instructions.
+// inputs that are fused at the hidden layer, and models/glognn2.py. The interface is plain C and uses no header of Python
+// or torch; all parameters and moments belong to the caller. One translation unit, compiled once for each level of vector
+// instructions.
 //
 // No exception leaves: every function that may fail returns a status, and glognn_failure says more.
 
@@ -16,6 +18,7 @@
 #include "members.hpp"
 #include "memory.hpp"
 #include "problem.hpp"
+#include "trees.hpp"
 
 #define API extern "C" __attribute__((visibility("default")))
 
@@ -115,6 +118,11 @@ API int glognn_mask(void* handle, int64_t member, uint8_t* out) {
             for (int lane = 0; lane < LANES; ++lane)
                 out[k * LANES + lane] = masks.empty() ? 1 : static_cast<uint8_t>(masks[k] >> lane & 1);
     });
+}
+
+// Adds to the scores of rows what trees say of them.
+API int glognn_walk(const Trees* trees) {
+    return guarded([&] { walk(*trees); });
 }
 
 // Bytes held by all engines of this process for their values, now and at most since the last call.

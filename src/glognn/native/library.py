@@ -104,6 +104,28 @@ class ProblemC(ctypes.Structure):
     )
 
 
+class TreesC(ctypes.Structure):
+    """Boosted trees, the rows that they read, and the scores that they add to."""
+
+    _fields_ = (
+        ("rows", c_int64),
+        ("columns", c_int64),
+        ("rounds", c_int64),
+        ("slots", c_int64),
+        ("size", c_int64),
+        ("classes", c_int64),
+        ("threads", c_int64),
+        ("inputs", c_void_p),
+        ("feature", c_void_p),
+        ("left", c_void_p),
+        ("right", c_void_p),
+        ("threshold", c_void_p),
+        ("value", c_void_p),
+        ("missing_left", c_void_p),
+        ("scores", c_void_p),
+    )
+
+
 _DONE, _NO_MEMORY, _NO_THREADS = range(3)
 _FUNCTIONS: dict[str, list[Any]] = {
     "parameters": [POINTER(ProblemC), POINTER(c_int64)],
@@ -113,6 +135,7 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "step": [c_void_p, c_void_p],
     "measure": [c_void_p, c_void_p],
     "mask": [c_void_p, c_int64, c_void_p],
+    "walk": [POINTER(TreesC)],
     "memory": [POINTER(c_int64), POINTER(c_int64)],
     "fail": [c_int64, c_int64],
 }

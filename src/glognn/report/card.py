@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from glognn.experiments.leaderboard import BASELINE, standings
+from glognn.graph.config import SCALED_FEATURES
 from glognn.report.document import columns, row, table
 from glognn.report.markdown import table_markdown
 from glognn.report.summary import ensemble_decision
@@ -25,12 +26,13 @@ _LISTED = 200
 """Columns, or classes, that have a line each."""
 
 
-def run_card(report: Mapping[str, Any], tables: KeptTables | None = None) -> str:
+def run_card(report: Mapping[str, Any], tables: KeptTables | None = None, refitted: str = "") -> str:
     """The card of a run of one model, on one split or several, from its ``report.json``.
 
     Args:
         report: The record.
         tables: What is kept of a user's tables, if that is what it was trained on.
+        refitted: What was trained on all labels afterwards, in words.
     """
     model, single, name = report["config"]["model"]["name"], report["kind"] == "run", score_name(report)
     chosen = "the best validation score" if report["selection"] == "best" else "the last epoch"
@@ -55,6 +57,7 @@ def run_card(report: Mapping[str, Any], tables: KeptTables | None = None) -> str
             f"# {model}: a classifier of {_count(report['data'].get('num_classes'))} classes of nodes",
             "",
             f"Trained on {splits}; kept are the weights of {chosen}.",
+            *([f"What predicts is the {refitted}: scores are those of the splits."] if refitted else []),
             *_finished(report),
             "",
             *_use(tables),
@@ -251,12 +254,15 @@ def _facts(data: Mapping[str, Any], tables: KeptTables | None) -> list[str]:
         "num_entries": "adjacency entries",
         "num_isolated": "isolated nodes",
         "num_features": "features",
+        "feature_normalization": "features are taken",
         "num_classes": "classes",
         "num_labelled": "labelled nodes",
         "splits_origin": "splits",
         "fingerprint": "fingerprint",
     }
     data = data if tables is None else {**data, "splits_origin": tables.read["splits"]}
+    scaled = SCALED_FEATURES.get(data.get("feature_normalization", ""))
+    data = data if scaled is None else {**data, "feature_normalization": scaled}
     rows = [(word, data[name]) for name, word in words.items() if name in data]
     if tables is None and "dataset" in data:
         rows = [("dataset", data["dataset"]), *rows]

@@ -151,11 +151,15 @@ def plot_rankings(found: dict[str, Any], path: Path) -> Path | None:
         chance = None if several else f"chance {100 * share:.1f} %"
         precision_axes.axhline(share, color=look["color"], linewidth=0.8, linestyle=":", label=chance)
         dot = {"color": look["color"], "markeredgecolor": "black", "markersize": 6}
-        shown = "as predicted" if number == 0 else None
+        shown = None if several else "as predicted"
         if predicted:
             precision_axes.plot(right / nodes, right / predicted, "o", label=shown, **dot)
         roc_axes.plot((predicted - right) / others, right / nodes, "o", label=shown, **dot)
     roc_axes.plot([0, 1], [0, 1], color="black", linewidth=0.8, linestyle=":", label="chance")
+    if several:  # below the names of the classes
+        precision_axes.plot([], [], color="black", linewidth=0.8, linestyle=":", label="chance")
+        for axes in (precision_axes, roc_axes):
+            axes.plot([], [], "o", color="white", markeredgecolor="black", markersize=6, label="as predicted")
     of = "of each class" if chosen is None else f"of {_short(chosen)}"
     precision_axes.set_xlabel(f"recall {of}", parse_math=False)
     precision_axes.set_ylabel(f"precision {of}", parse_math=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,9 +13,8 @@ from glognn.data.arrow import Table as Columns
 from glognn.explain.explanation import Change, Explanation, NodeShare
 from glognn.explain.parts import COEFFICIENTS, ENCODER, GRADIENTS, PATHS, InputShare
 from glognn.report.document import GROUP, STRONG, Cell, Row, Table, columns, numeral, row, table
-from glognn.report.figures import COLOURS, new_figure
+from glognn.report.figures import COLOURS, new_figure, save_picture
 from glognn.report.text import visible
-from glognn.storage import write_atomically
 
 _SCORED_UP_TO = 6
 _INPUTS = 12
@@ -120,16 +118,26 @@ def _class(found: Explanation, share: NodeShare) -> str:
 
 def input_table(found: Explanation, top: int = _INPUTS) -> Table:
     """The columns of the node's own inputs that count most."""
+    shown = found.inputs[:top]
+    told = any(share.original is not None for share in found.inputs)
     rows = [
         row(
             share.input,
             input_name(found, share),
-            numeral(share.value, ".4g"),
+            *([share.original or ""] if told else []),
+            "" if share.value is None else numeral(share.value, ".4g"),
             numeral(found.margin(share.scores), "+.4f"),
         )
-        for share in found.inputs[:top]
+        for share in shown
     ]
-    return table(columns("input", "column", "value", "for", numbers=["value", "for"]), rows)
+    heads = ["input", "column", *(["value", "encoded"] if told else ["value"]), "for"]
+    return table(columns(*heads, numbers=heads[2:]), rows)
+
+
+def input_label(found: Explanation, share: InputShare) -> str:
+    """A column with its value in the table, where that is known."""
+    name = input_name(found, share)
+    return name if share.original is None else f"{name} = {share.original}"
 
 
 def input_name(found: Explanation, share: InputShare) -> str:
@@ -197,6 +205,7 @@ def flat_table(explanations: Iterable[Explanation]) -> Columns:
         ]
         rows += [
             {**head, "part": each["input"], "name": each["name"], "to": told["inputs"]["to"], "value": each["value"]}
+            | {"original": each["original"]}
             | _added(each)
             for each in told["inputs"]["parts"]
         ]
@@ -216,7 +225,7 @@ def _added(part: dict[str, Any]) -> dict[str, float]:
 def plot_explanation(found: Explanation, path: Path) -> Path:
     """Nodes that speak for and against, and columns of the node's own inputs, as bars: one picture."""
     nodes = [(_node_label(found, each), each.margin) for each in _strongest(found.listed)]
-    inputs = [(_short(input_name(found, each)), found.margin(each.scores)) for each in found.inputs[:_DRAWN]]
+    inputs = [(_short(input_label(found, each)), found.margin(each.scores)) for each in found.inputs[:_DRAWN]]
     own = [(name, found.margin(value)) for name, value in found.own.items()]
     if found.by_node is not None:
         own.append(("all other nodes", found.margin(found.others)))
@@ -240,12 +249,12 @@ def plot_explanation(found: Explanation, path: Path) -> Path:
         axes.set_xlabel(visible(what), fontsize=9, parse_math=False, loc=_place(what))
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.3)
+        axes.locator_params(axis="x", nbins=5)
     chance = 100 * found.probabilities[found.prediction]
     node = _middle_out(str(names.node(found.node)), _LABEL)
     title = f"Node {node}: {_short(str(names.class_(found.prediction)))}, {chance:.1f} %"
     figure.suptitle(visible(title), fontsize=11, parse_math=False)
-    write_atomically(path, partial(figure.savefig, format=path.suffix[1:] or "png", dpi=150))
-    return path
+    return save_picture(figure, path)
 
 
 def _strongest(shares: list[NodeShare]) -> list[NodeShare]:

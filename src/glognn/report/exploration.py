@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from glognn.data.encoding import DURATION, TIME
 from glognn.data.table_graph import KeptTables
 from glognn.explain.explainer import NodeExplainer
 from glognn.explain.explanation import Explanation, NodeShare
 from glognn.explain.neighbourhood import Neighbourhood
 from glognn.explain.whole_model import class_matrix
-from glognn.report.explanation import how, input_name, way_name
+from glognn.report.explanation import how, input_label, way_name
 from glognn.report.layout import place_nodes
 from glognn.report.page import make_page, pack
 
@@ -36,6 +37,8 @@ _CATEGORIES = 30
 _INPUTS = 15
 _SETS = ("train", "val", "test")
 _MISSING = 65535
+_LAST_DAY = 2_900_000
+"""Since 1970, that has a year of four digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +190,7 @@ def explanation_record(found: Explanation) -> dict[str, Any]:
         "inputs_to": found.inputs_to,
         "inputs_method": found.inputs_method,
         "inputs": [
-            [each.input, input_name(found, each), each.value, found.margin(each.scores)]
+            [each.input, input_label(found, each), each.value, found.margin(each.scores)]
             for each in found.inputs[:_INPUTS]
         ],
     }
@@ -254,7 +257,7 @@ def _columns(found: Explored, drawn: Ints) -> tuple[list[dict[str, Any]], dict[s
     x = found.data.x
     if x is None or x.layout != torch.strided:
         return [], {}
-    columns, arrays, start = [], dict[str, npt.NDArray[Any]](), 0
+    columns, arrays, start, dates = [], dict[str, npt.NDArray[Any]](), 0, set[str]()
     if found.tables is None:
         if x.shape[1] > _COLUMNS:
             return [], {}
@@ -263,7 +266,14 @@ def _columns(found: Explored, drawn: Ints) -> tuple[list[dict[str, Any]], dict[s
         named = []
         for column in found.tables.encoding.columns[:_COLUMNS]:
             width = len(column.features)
-            named.append((column.name, column.decode(x[:, start : start + width].numpy()[drawn])))
+            values = column.decode(x[:, start : start + width].numpy()[drawn])
+            if column.kind == "boolean":
+                words = np.array(["false", "true", None], dtype=object)
+                values = words[np.where(np.isnan(values), 2, values > 0.5)]
+            if column.kind == "date" and column.order not in (TIME, DURATION) and not (abs(values) > _LAST_DAY).any():
+                dates.add(column.name)
+                values = np.round(values * 1440) / 1440  # what 32 bits lose of a day is less than a minute
+            named.append((column.name, values))
             start += width
     for number, (name, values) in enumerate(named):
         if values.dtype == object:
@@ -282,8 +292,8 @@ def _columns(found: Explored, drawn: Ints) -> tuple[list[dict[str, Any]], dict[s
             columns.append({"name": name, "kind": "category", "values": categories})
             arrays[f"column {number}"] = coded
         else:
-            columns.append({"name": name, "kind": "number"})
-            arrays[f"column {number}"] = values.astype(np.float32)
+            columns.append({"name": name, "kind": "date" if name in dates else "number"})
+            arrays[f"column {number}"] = values.astype(np.float64 if name in dates else np.float32)
     return columns, arrays
 
 

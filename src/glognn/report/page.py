@@ -21,7 +21,7 @@ import numpy.typing as npt
 from glognn.report.text import visible
 
 PAGES = Path(__file__).with_name("pages")
-_TYPES = {"u1": "Uint8", "u2": "Uint16", "u4": "Uint32", "i2": "Int16", "f4": "Float32"}
+_TYPES = {"u1": "Uint8", "u2": "Uint16", "u4": "Uint32", "i2": "Int16", "f4": "Float32", "f8": "Float64"}
 _EIGHT = 8
 
 

@@ -36,12 +36,7 @@ def render(done: Reproduction, *, terminal: bool = False) -> Iterator[str | Tabl
 
 def _write_tables(done: Reproduction, comparisons: Sequence[Comparison]) -> str:
     """The files of a table; its Markdown."""
-    text = "".join(
-        f"Test score in %, {JUDGED[each.judged]}; in brackets the paper's mean and the difference to it.\n\n"
-        f"{table_markdown(comparison_table(each))}\n"
-        for each in comparisons
-    )
-    text += _list_origins(done.origins)
+    text = tables_text(comparisons, done.origins)
     folder, records = done.folder, compact_records(done.reports())
     with locked(folder):
         write_text(folder / "table.md", text)
@@ -51,6 +46,16 @@ def _write_tables(done: Reproduction, comparisons: Sequence[Comparison]) -> str:
         write_json(folder / "table.json", [each.record() for each in comparisons])
         write_text(folder / "records.jsonl", "".join(f"{json.dumps(cell)}\n" for cell in records))
     return text
+
+
+def tables_text(comparisons: Sequence[Comparison], origins: Mapping[tuple[str, str], str]) -> str:
+    """Tables as Markdown, and where the settings of their rows are from."""
+    text = "".join(
+        f"Test score in %, {JUDGED[each.judged]}; in brackets the paper's mean and the difference to it.\n\n"
+        f"{table_markdown(comparison_table(each))}\n"
+        for each in comparisons
+    )
+    return text + _list_origins(origins)
 
 
 def _list_origins(origins: Mapping[tuple[str, str], str]) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.data.sources import find_source
+from glognn.experiments.search import ZEROS
 from glognn.experiments.tune import StudyResult
 from glognn.report.document import columns, row, table
 from glognn.report.figures import limits, new_figure, plain, save_figure, shortened
@@ -86,11 +88,18 @@ def plot_study(study: optuna.Study, folder: Path, metric: str, scale: float = 10
     if len(trials) < 4:
         return []
     written = _plot_importance(study, trials, folder) if len({trial.value for trial in trials}) > 1 else []
-    return written + _plot_slices(trials, folder, metric, scale)
+    return written + _plot_slices(trials, folder, metric, scale, study.user_attrs.get(ZEROS, {}))
 
 
-def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: str, scale: float = 100.0) -> list[Path]:
-    """The score against each setting, a panel for each, with the best trial marked."""
+def _plot_slices(
+    trials: list[optuna.trial.FrozenTrial],
+    folder: Path,
+    metric: str,
+    scale: float = 100.0,
+    zeros: Mapping[str, float] | None = None,
+) -> list[Path]:
+    """The score against each setting, a panel for each, with the best trial marked; values of 0 lie where ``zeros``
+    says, on scales of logarithms."""
     names = sorted({name for trial in trials for name in trial.params})
     columns = min(4, len(names))
     rows = -(-len(names) // columns)
@@ -105,7 +114,7 @@ def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: s
             continue
         name = names[place]
         having = [trial for trial in trials if name in trial.params and trial.value is not None]
-        places = _scale(axes, name, having)
+        places = _scale(axes, name, having, (zeros or {}).get(name))
         scores = [scale * (trial.value or 0.0) for trial in having]
         inside = [number for number, score in enumerate(scores) if low <= score <= high]
         below = [number for number, score in enumerate(scores) if not low <= score]
@@ -129,7 +138,7 @@ def _plot_slices(trials: list[optuna.trial.FrozenTrial], folder: Path, metric: s
     return save_figure(figure, folder / "slices")
 
 
-def _scale(axes: Axes, name: str, having: list[optuna.trial.FrozenTrial]) -> list[float]:
+def _scale(axes: Axes, name: str, having: list[optuna.trial.FrozenTrial], zero: float | None = None) -> list[float]:
     """Make an axis fit for the values of a setting, and say where on it they lie."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -146,10 +155,24 @@ def _scale(axes: Axes, name: str, having: list[optuna.trial.FrozenTrial]) -> lis
         if max(values) < 30 * min(values):  # powers of ten alone would leave it without numbers
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        if zero is not None and zero in values:
+            powers = [power for power in range(-20, 20) if 3 * zero < 10.0**power <= max(values)]
+            powers = powers[:: -(-len(powers) // 4)] if powers else []
+            axes.set_xticks([zero, *(10.0**power for power in powers)], ["0", *(f"$10^{{{each}}}$" for each in powers)])
         axes.xaxis.set_minor_formatter(NullFormatter())  # labels of a narrow range would overlap
+    elif _fit_as_ticks(values):
+        axes.set_xticks(sorted(set(values)))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=all(isinstance(value, int) for value in values)))
     return values
+
+
+def _fit_as_ticks(values: list[Any]) -> bool:
+    """Whether these are few whole numbers, far enough apart for each to be written below its place."""
+    known = sorted(set(values))
+    if len(known) < 2 or not all(isinstance(value, int) for value in known):
+        return False
+    return bool(min(after - before for before, after in pairwise(known)) >= 0.12 * (known[-1] - known[0]))
 
 
 def _plot_importance(study: optuna.Study, trials: list[optuna.trial.FrozenTrial], folder: Path) -> list[Path]:

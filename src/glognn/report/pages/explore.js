@@ -12,7 +12,7 @@
     const whole = await new Response(stream).arrayBuffer();
     const length = new DataView(whole).getUint32(0, true);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, length)));
-    const types = { Uint8: Uint8Array, Uint16: Uint16Array, Uint32: Uint32Array, Int16: Int16Array, Float32: Float32Array };
+    const types = { Uint8: Uint8Array, Uint16: Uint16Array, Uint32: Uint32Array, Int16: Int16Array, Float32: Float32Array, Float64: Float64Array };
     const arrays = {};
     for (const [name, place] of Object.entries(head.arrays)) arrays[name] = new types[place.type](whole, 4 + length + place.offset, place.length);
     return [head.record, arrays];
@@ -53,8 +53,16 @@
     { name: "Set", kind: "group", values: Int16Array.from(arrays.set), names: record.sets, none: "none" },
     ...record.columns.map((column, at) => (column.kind === "category"
       ? { name: column.name, own: true, kind: "group", values: minusOne(arrays[`column ${at}`]), names: column.values, none: "missing" }
-      : { name: column.name, own: true, kind: "number", values: arrays[`column ${at}`] })),
+      : { name: column.name, own: true, kind: "number", date: column.kind === "date", values: arrays[`column ${at}`] })),
   ];
+  const DAY = 864e5;
+  /* A number of a column as the table has it: dates are days since 1970; others are held in 32 bits. */
+  function told(each, value) {
+    if (!Number.isFinite(value)) return "missing";
+    if (!each.date) return Number(value.toPrecision(7)).toLocaleString("en-US", { maximumSignificantDigits: 7 });
+    const text = new Date(Math.round(value * 1440) * 6e4).toISOString();
+    return text.slice(11, 16) === "00:00" ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
+  }
   for (const mode of modes) {
     if (mode.kind === "group") {
       mode.counts = new Map();
@@ -146,13 +154,17 @@
       const bar = make("div", null, box, "ramp");
       bar.style.background = `linear-gradient(90deg, ${CIVIDIS.join(", ")})`;
       const labels = make("div", null, box, "ends");
-      make("span", short(mode.low), labels); make("span", mode.log ? "logarithmic" : "", labels); make("span", short(mode.high), labels);
+      const end = (value) => (mode.date ? told(mode, value).slice(0, 10) : short(value));
+      make("span", end(mode.low), labels); make("span", mode.log ? "logarithmic" : "", labels); make("span", end(mode.high), labels);
       const range = make("div", null, box, "range");
       for (const [key, words] of [["from", "at least"], ["to", "at most"]]) {
         const label = make("label", words, range);
         const input = make("input", null, label);
-        input.type = "number"; input.step = "any"; input.value = mode[key] ?? "";
-        input.addEventListener("change", () => { mode[key] = input.value === "" ? null : Number(input.value); filter(); });
+        input.type = mode.date ? "date" : "number";
+        if (!mode.date) input.step = "any";
+        input.value = mode[key] === null ? "" : mode.date ? told(mode, Math.floor(mode[key])) : mode[key];
+        const last = mode.date && key === "to" ? 1 - 1e-6 : 0;
+        input.addEventListener("change", () => { mode[key] = input.value === "" ? null : mode.date ? Date.parse(input.value) / DAY + last : Number(input.value); filter(); });
       }
       return;
     }
@@ -401,7 +413,7 @@
     if (reasons.inputs.length) {
       const inputs = heading("What its own features and links add", panel);
       make("p", `to its ${reasons.inputs_to} (${reasons.inputs_method})`, inputs, "small soft");
-      bars(inputs, reasons.inputs.map(([kind, name, value, added]) => ({ name, title: `${kind}: ${name} = ${short(value)}`, value: added, words: signed(added, 4) })), "inputs");
+      bars(inputs, reasons.inputs.map(([kind, name, value, added]) => ({ name, title: value === null ? `${kind}: ${name}` : `${kind}: ${name}, to the model ${short(value)}`, value: added, words: signed(added, 4) })), "inputs");
     }
     if (reasons.ways.length) {
       const ways = heading("How nodes came to speak for it", panel);
@@ -431,7 +443,7 @@
       const row = make("tr", null, body);
       const head_ = make("th", each.name, row); head_.scope = "row";
       const value = each.values[i];
-      make("td", each.kind === "number" ? short(value) : value < 0 ? each.none : each.names[value], row, "number");
+      make("td", each.kind === "number" ? told(each, value) : value < 0 ? each.none : each.names[value], row, "number");
     }
   }
   function back_() { const last = before.pop(); if (last !== undefined) open_(last, { back: true }); }
@@ -510,7 +522,7 @@
     const lines = [["id", "label", "prediction", "confidence", "set", "degree", ...own.map((each) => each.name)]];
     for (const i of chosen) {
       lines.push([ids[i], className(arrays.label[i]), className(arrays.prediction[i]), arrays.confidence[i], record.sets[arrays.set[i]], arrays.degree[i],
-        ...own.map((each) => { const value = each.values[i]; return each.kind === "number" ? (Number.isNaN(value) ? "" : value) : value < 0 ? "" : each.names[value]; })]);
+        ...own.map((each) => { const value = each.values[i]; return each.kind === "number" ? (Number.isNaN(value) ? "" : each.date ? told(each, value) : value) : value < 0 ? "" : each.names[value]; })]);
     }
     return `${lines.map((line) => line.map(quote).join(",")).join("\n")}\n`;
   }
