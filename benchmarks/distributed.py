@@ -191,7 +191,7 @@ def halos(scale: str, method: str) -> list[dict[str, Any]]:
                 "most": max(shares),
             }
         )
-        print(f"pokec@{scale}, {parts} parts ({method}): {balance}", flush=True)
+        print(f"pokec@{scale}, {parts} parts ({method}): {balance.of_each('part')}", flush=True)
     return found
 
 

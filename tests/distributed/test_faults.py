@@ -140,3 +140,21 @@ def test_a_rank_that_never_starts_is_named_by_the_others(rank: int, monkeypatch:
     monkeypatch.setattr(ranks_module, "rendezvous", lambda url: iter([(store, rank, 2)]))
     with pytest.raises(RankError, match=rf"^No answer within 0.2 s \(--timeout\) from rank {1 - rank} of 2: it"):
         Ranks.from_environment(0.2)
+
+
+def _late(ranks: Ranks, what: str) -> str:
+    if ranks.rank == 1:
+        if what == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(4)
+    ranks.meet()
+    return "met"
+
+
+def test_a_rank_that_others_wait_for_may_take_long_but_must_live(tmp_path: Path) -> None:
+    assert on_ranks(3, _late, "work", folder=tmp_path, timeout=3) == ["met"] * 3
+    group = Group(3, _late, "stop", folder=tmp_path, timeout=2)
+    pid = group.processes[1].pid
+    for rank in (0, 2):
+        assert f"No answer within 2 s (--timeout) from rank 1 of 3 (process {pid} on " in str(group.outcome(rank))
+    group.processes[1].kill()

@@ -58,9 +58,17 @@ FILES: dict[str, tuple[str, Callable[[Any], Any], str]] = {
 }
 
 
+def forget_files(folder: Path) -> None:
+    """Leave no sha256 in a folder, as earlier versions did."""
+    record = json.loads((folder / "shards.json").read_text())
+    del record["files"]
+    (folder / "shards.json").write_text(json.dumps(record))
+
+
 @pytest.mark.parametrize("case", FILES)
 def test_files_of_a_part_that_do_not_fit_are_refused(case: str, folder: Path) -> None:
     name, damage, message = FILES[case]
+    forget_files(folder)
     path = folder / "part-00000" / f"{name}.arrow"
     feather.write_feather(damage(feather.read_table(path, memory_map=False)), str(path), compression="uncompressed")
     for read in (lambda shards: shards.read_for(Ranks()), lambda shards: shards.whole()):
@@ -69,7 +77,29 @@ def test_files_of_a_part_that_do_not_fit_are_refused(case: str, folder: Path) ->
         assert "\n" not in str(raised.value)
 
 
+def test_a_number_that_was_changed_into_another_possible_one_is_refused(folder: Path) -> None:
+    path = folder / "part-00001/nodes.arrow"
+    table, content = feather.read_table(path, memory_map=False), path.read_bytes()
+    other = 1 - max(0, table["y"][0].as_py())
+    feather.write_feather(put(table, "y", other), str(path), compression="uncompressed")
+    for damaged in (path.read_bytes(), content[:-40] + bytes([content[-40] ^ 1]) + content[-39:]):
+        path.write_bytes(damaged)
+        for read in (lambda shards: shards.read_for(Ranks()), lambda shards: shards.whole()):
+            with pytest.raises(InputError, match=r"nodes\.arrow' was changed: .*'glognn shard'"):
+                read(Shards.open(folder))
+        told = CliRunner().invoke(app, ["verify", str(folder)], env={"COLUMNS": "200"})
+        assert told.exit_code == 1
+        assert "1 changed" in told.output
+    path.write_bytes(content)
+    assert CliRunner().invoke(app, ["verify", str(folder)]).exit_code == 0
+    graph = Shards.open(folder).whole()
+    forget_files(folder)
+    assert Shards.open(folder).whole().fingerprint() == graph.fingerprint()
+    assert "not recorded" in CliRunner().invoke(app, ["verify", str(folder)]).output
+
+
 def test_a_node_in_two_parts_is_refused(folder: Path) -> None:
+    forget_files(folder)
     path = folder / "part-00000/nodes.arrow"
     table = feather.read_table(path, memory_map=False)
     feather.write_feather(put(table, "node", table["node"][1].as_py()), str(path), compression="uncompressed")
@@ -81,7 +111,7 @@ def test_a_node_in_two_parts_is_refused(folder: Path) -> None:
     ("name", "value"),
     [("starts", [0, 50, 20]), ("starts", [5, 20, 40]), ("sizes", []), ("sizes", [{}, {}]), ("edge_counts", {"a": 1}),
      ("num_classes", 2**70), ("class_names", ["a"]), ("num_features", -1), ("dtype", "int8"), ("fingerprints", {}),
-     ("graph", {"directed": "maybe"})],
+     ("graph", {"directed": "maybe"}), ("files", {}), ("files", {"../x": {"bytes": 1, "sha256": ""}})],
 )  # fmt: skip
 def test_a_record_that_cannot_be_is_refused(name: str, value: Any, folder: Path) -> None:
     record = json.loads((folder / "shards.json").read_text())

@@ -55,8 +55,9 @@ def test_a_killed_rank_is_started_again_and_the_run_ends_as_any_other(graph: Pat
     os.kill(int(children[-1]), signal.SIGKILL)
     output, _ = process.communicate(timeout=500)
     assert process.returncode == 0, output
-    assert "parts (balanced) on 2 ranks" in output
+    assert "Parts: 2 (balanced), ranks: 2; " in output
     assert "test accuracy" in output
+    assert f"Beside baselines, in one process: glognn evaluate {run}" in output
     with (run / "curve.csv").open() as file:
         assert [int(row["epoch"]) for row in csv.DictReader(file)] == list(range(1, EPOCHS + 1))
     report = json.loads((run / "report.json").read_text())
@@ -75,12 +76,13 @@ def test_a_killed_rank_is_started_again_and_the_run_ends_as_any_other(graph: Pat
     ("model", "wishes"), [("gcn", []), ("glognn2", ["--directed", "--feature-normalization", "auto"])]
 )
 def test_shards_are_a_graph_for_one_process_and_for_ranks(
-    model: str, wishes: list[str], graph: Path, tmp_path: Path
+    model: str, wishes: list[str], graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", logger="glognn.data.shards")
     runner, out = CliRunner(), tmp_path / "shards"
     made = runner.invoke(app, ["shard", str(graph), str(out), "--parts", "3", "--partition", "contiguous", *wishes])
     assert made.exit_code == 0, made.output
-    assert "3 parts (contiguous): " in made.output
+    assert "Parts: 3 (contiguous); " in made.output
     assert "--parts" in runner.invoke(app, ["shard", "--help"]).output
     assert "of the edges are cut" in made.output
     scores = []
@@ -90,11 +92,14 @@ def test_shards_are_a_graph_for_one_process_and_for_ranks(
         assert done.exit_code == 0, done.output
         report = json.loads((tmp_path / name / "report.json").read_text())
         scores.append((report["scores"]["last"]["val_loss"], report["data"]["fingerprint"]))
+    assert "Parts: 3 (contiguous), ranks: 1; 0.0% of the edges are cut, a rank reads 0.00 times" in caplog.text
     assert scores[0][1] == scores[1][1] == Shards.open(out).fingerprint(torch.float64), "of the graph as it was made"
     assert scores[0][0] == pytest.approx(scores[1][0], rel=1e-9)
     asked = ["train", "--dataset", str(out), "--distributed", "--feature-normalization", "row"]
     with pytest.raises(InputError, match="Leave out --feature-normalization row: it is an option of glognn shard"):
         runner.invoke(app, [*asked, "--model", model], catch_exceptions=False)
+    with pytest.raises(InputError, match="is divided already. Leave out --parts 2: it is an option of glognn shard"):
+        runner.invoke(app, [*asked[:-2], "--parts", "2", "--model", "mlp", *wishes[:1]], catch_exceptions=False)
 
 
 def test_a_part_is_read_from_its_own_files_alone(graph: Path, tmp_path: Path) -> None:
@@ -104,7 +109,7 @@ def test_a_part_is_read_from_its_own_files_alone(graph: Path, tmp_path: Path) ->
     shards = Shards.open(tmp_path / "s")
     (tmp_path / "s" / "part-00001" / "edges.arrow").unlink()
     assert shards.read(0).rows.size == shards.starts[1]
-    with pytest.raises(InputError, match="not whole: there is no file '.*part-00001/edges.arrow'"):
+    with pytest.raises(InputError, match="part-00001/edges.arrow' is missing: put it back from a copy"):
         shards.read_for(Ranks())
 
 
@@ -119,7 +124,12 @@ class _Here(ThreadPoolExecutor):
     ("flags", "words"),
     [
         (["--timeout", "5"], "--timeout is for --distributed"),
-        (["--distributed", "--model", "gat"], "GAT cannot be trained with --distributed, because GAT needs more"),
+        (
+            ["--distributed", "--model", "gat"],
+            "GAT cannot be trained with --distributed, because it is not written for several ranks: take one of "
+            "glognn2, glognn++, glognn, linkx, gcn, mlp.",
+        ),
+        (["--distributed", "--model", "auto"], "not the portfolio of --model auto: name one, such as --model glognn++"),
         (["--distributed", "--engine", "eager"], "Leave out --engine eager"),
         (["--distributed", "--tune", "3"], "--tune searches in one process"),
         (["--distributed", "--partition", "best"], "must be one of contiguous, balanced, metis. Got 'best' instead"),
@@ -134,6 +144,13 @@ def test_what_cannot_be_is_said_in_one_line(
     assert done.exit_code != 0
     assert words in str(done.exception)
     assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_processes_of_torchrun_do_not_train_one_by_one(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    done = CliRunner().invoke(app, ["train", "--dataset", str(graph)])
+    assert "several processes, which train one model with --distributed: add it" in str(done.exception)
 
 
 def test_a_run_of_one_process_is_not_gone_on_with_on_ranks(graph: Path, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_only_models_that_can_are_trained_on_ranks(tmp_path: Path) -> None:
     assert able == {"glognn", "glognn++", "glognn2", "mlp", "linkx", "gcn"}
     divide(tmp_path, 1)
     part = Shards.open(tmp_path / "gcn").read_for(Ranks())
-    with pytest.raises(InputError, match="GAT cannot be trained with --distributed, because GAT needs more"):
+    with pytest.raises(InputError, match="GAT cannot be trained with --distributed, because it is not written for"):
         MODELS["gat"].model_class().for_graph(part, MODELS["gat"]())
 
 

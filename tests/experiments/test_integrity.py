@@ -336,7 +336,7 @@ def test_verify_of_a_search(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no folder"):
         verify(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no run, no search and no saved classifier"):
+    with pytest.raises(InputError, match="holds no run, no search, no graph in parts and no saved classifier"):
         verify(tmp_path / "empty")
 
 

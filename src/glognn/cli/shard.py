@@ -75,5 +75,5 @@ def command(
             raise InputError(f"Name the graph and the folder to write: glognn shard GRAPH OUT. Got '{graph}' alone.")
         [config] = resolve(["mlp"], None, settings, graph, None)
         shards = divide(config, parts, partition, out, data_mirror)
-    console.out(f"{parts} parts ({partition}): {Balance.of(shards.sizes)}.")
+    console.out(f"Parts: {parts} ({partition}); {Balance.of(shards.sizes).of_each('part')}.")
     console.out(f"Shards: {out}")

@@ -17,7 +17,8 @@ def command(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="A run, a saved GloGNNClassifier, a search or a reproduction; all folders below it count.",
+            help="A run, a saved GloGNNClassifier, a search, a reproduction or a graph in parts; all folders below it "
+            "count.",
             show_default=False,
         ),
     ],
@@ -26,9 +27,10 @@ def command(
     """Check that the files of finished runs and saved models are those that training ended with.
 
     When a run is finished, size and sha256 of its record, curve, weights and of what is kept of your tables are
-    written down (in DONE; of a classifier in estimator.json). Loading a model checks them, too, and refuses changed
-    ones; this command tells the state of every file: 'ok', 'changed', 'missing' or 'damaged'; 'not recorded' in folders
-    of earlier versions, whose files are read as they are; 'unfinished' where training has not ended.
+    written down (in DONE; of a classifier in estimator.json), and by 'glognn shard' those of all parts (in
+    shards.json). Loading them checks them, too, and refuses changed ones; this command tells the state of every file:
+    'ok', 'changed', 'missing' or 'damaged'; 'not recorded' in folders of earlier versions, whose files are read as they
+    are; 'unfinished' where training has not ended.
 
     The exit code is 1 when a file is changed, missing or damaged: put it back from a copy, or train again. Your own
     files in these folders are not looked at.

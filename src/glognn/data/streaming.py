@@ -403,6 +403,7 @@ class _Division:
             "num_entries": counts["entries"],
             "num_isolated": int(np.count_nonzero(self.alone)),
             "num_features": self.features or 0,
+            "feature_normalization": self.config.feature_normalization,
             "num_classes": frame.num_classes,
             "num_labelled": int((frame.y >= 0).sum()),
             "edge_homophily": same / known if known else None,

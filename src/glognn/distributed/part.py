@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from glognn.distributed.matrix import PartMatrix
+from glognn.distributed.partition import PartSizes
 from glognn.distributed.ranks import Ranks
 from glognn.distributed.rows import IntArray, Numbers, PartRows
 from glognn.errors import InputError
@@ -222,6 +223,11 @@ class Part(Graph):
     def halo(self) -> int:
         """Nodes of other ranks that this one reads."""
         return self.adjacency.matrix.halo.size
+
+    @property
+    def sizes(self) -> PartSizes:
+        matrix = self.adjacency.matrix
+        return PartSizes(self.num_nodes, matrix.nnz, int(matrix.remote.values().numel()), self.halo)
 
     @property
     def exchanged_rows(self) -> int:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from glognn.distributed.methods import METHODS
 from glognn.errors import InputError
+from glognn.settings import check_word
 
 IntArray = npt.NDArray[np.int64]
 
@@ -78,14 +79,13 @@ def by_owner(owner: IntArray, parts: int, method: str) -> Partition:
 def make_partition(matrix: sp.csr_array, parts: int, method: str) -> Partition:
     """Parts of the nodes of an adjacency matrix."""
     num_nodes = matrix.shape[0]
+    check_word("The partition", method, METHODS)
     if not 1 <= parts <= num_nodes:
         raise InputError(f"The number of parts must be in the range [1, {num_nodes}] (the nodes). Got {parts} instead.")
     if method == "contiguous":
         return contiguous(num_nodes, parts)
     if method == "balanced":
         return balanced(np.diff(matrix.indptr), parts)
-    if method != "metis":
-        raise InputError(f"The partition must be one of {', '.join(METHODS)}. Got {method!r} instead.")
     try:
         pymetis = import_module("pymetis")
     except ImportError:
@@ -103,7 +103,8 @@ def make_partition(matrix: sp.csr_array, parts: int, method: str) -> Partition:
 
 @dataclass(frozen=True)
 class PartSizes:
-    """Of one part: its nodes and entries, the entries that lead to other parts, and how many nodes these lead to."""
+    """Of one part, or of the parts of a rank: nodes and entries, the entries that lead to others, and to how many nodes
+    these do."""
 
     nodes: int
     entries: int
@@ -142,8 +143,9 @@ class Balance:
             work=max(work) * len(work) / sum(work),
         )
 
-    def __str__(self) -> str:
+    def of_each(self, owner: str) -> str:
+        """In words, of parts or of the ranks that have them."""
         return (
-            f"{self.cut:.1%} of the edges are cut, a part reads {self.halo[0]:.2f} times as many nodes of others as it "
-            f"owns (at most {self.halo[1]:.2f}), the largest has {self.work:.2f} times the mean work"
+            f"{self.cut:.1%} of the edges are cut, a {owner} reads {self.halo[0]:.2f} times as many nodes of others as "
+            f"it owns (at most {self.halo[1]:.2f}), the largest has {self.work:.2f} times the mean work"
         )

@@ -6,11 +6,13 @@ process alone is a group of one, which sends nothing.
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
+import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
@@ -28,8 +30,10 @@ _ASKING = 0.2
 """Share of these seconds in which those that wait for it find out which one it is."""
 _CLOSED = 1.0
 """The same where one has ended, which all others notice at once."""
-_LONG = timedelta(days=30)
-"""For what one rank does while the others have nothing to do, such as reading a graph for the first time."""
+_BEATING = 0.1
+"""The same between two signs of life, which a rank gives while the others have nothing to do but wait for it."""
+_LOOKING = 0.01
+"""Seconds between two looks at whether such a wait has ended."""
 
 
 class RankError(TrainingError):
@@ -58,16 +62,23 @@ class Ranks:
         if store is None:
             return
         store.set(f"who/{rank}", f"process {os.getpid()} on {socket.gethostname()}")
+        store.set(f"beat/{rank}", "0")
         cuda = torch.cuda.is_available()
         if cuda:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-        dist.init_process_group(
-            "cpu:gloo,cuda:nccl" if cuda else "gloo",
-            store=store,
-            rank=rank,
-            world_size=size,
-            timeout=timedelta(seconds=(1 - _ASKING) * timeout),
-        )
+        with self._waiting():
+            dist.init_process_group(
+                "cpu:gloo,cuda:nccl" if cuda else "gloo",
+                store=store,
+                rank=rank,
+                world_size=size,
+                timeout=timedelta(seconds=(1 - _ASKING) * timeout),
+            )
+        self.seconds = 0.0  # the start is no exchange
+        self._left = threading.Event()
+        self._beats = threading.Thread(target=self._beat, daemon=True)
+        self._beats.start()
+        atexit.register(self._stop_beating)
 
     @classmethod
     def from_environment(cls, timeout: float = TIMEOUT) -> Ranks:
@@ -96,8 +107,21 @@ class Ranks:
     def close(self) -> None:
         """Leave the group."""
         if self._store is not None:
+            self._stop_beating()
+            atexit.unregister(self._stop_beating)
             dist.destroy_process_group()
             self._store = None
+
+    def _beat(self) -> None:
+        count = 0
+        with suppress(RuntimeError, OSError):  # the store may be gone with the rank that held it
+            while not self._left.wait(_BEATING * self.timeout):
+                count += 1
+                self._store.set(f"beat/{self.rank}", str(count))
+
+    def _stop_beating(self) -> None:
+        self._left.set()
+        self._beats.join()
 
     def sum(self, tensor: Tensor) -> Tensor:
         """The sum of a tensor over ranks, in its place."""
@@ -157,11 +181,11 @@ class Ranks:
             self.sent += rows.nbytes
 
     def meet(self) -> None:
-        """Go on when every rank has come here, however long another one may take."""
+        """Go on when every rank has come here, however long another one may take, as long as it lives."""
         self._met += 1
         if self.size > 1:
             self._store.set(f"met/{self._met}/{self.rank}", "")
-            self._store.wait([f"met/{self._met}/{rank}" for rank in range(self.size)], _LONG)
+            self._wait_for({rank: f"met/{self._met}/{rank}" for rank in range(self.size)})
 
     def tell(self, value: Any) -> None:
         """From rank 0 to ranks that :meth:`listen`, which may wait for it as long as it takes."""
@@ -173,8 +197,27 @@ class Ranks:
     def listen(self) -> Any:
         """What rank 0 tells next."""
         self._told += 1
-        self._store.wait([f"told/{self._told}"], _LONG)
+        self._wait_for({0: f"told/{self._told}"})
         return self.from_leader(None)
+
+    def _wait_for(self, keys: Mapping[int, str]) -> None:
+        """Until ranks have set their keys; those that give no sign of life are given up."""
+        beats: dict[int, tuple[bytes, float]] = {}
+        looked = time.monotonic()
+        try:
+            while not self._store.check(list(keys.values())):
+                time.sleep(_LOOKING)
+                if (now := time.monotonic()) < looked + _BEATING * self.timeout:
+                    continue
+                looked = now
+                for rank in (rank for rank, key in keys.items() if not self._store.check([key])):
+                    beat = self._store.get(f"beat/{rank}")
+                    known, since = beats.get(rank, (b"", now))
+                    beats[rank] = (beat, since if beat == known else now)
+                if silent := [rank for rank, (_, since) in beats.items() if now - since > (1 - _ASKING) * self.timeout]:
+                    raise self._silent(silent)
+        except dist.DistError as error:
+            raise self._missing(error) from None
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
@@ -192,7 +235,6 @@ class Ranks:
         store, absent = self._store, set(range(self.size)) - {self.rank}
         if store is None:
             return RankError(f"Ranks cannot reach each other: {reason:.200}.")
-        names: dict[int, str] = {}
         with suppress(RuntimeError, OSError):  # the store may be gone with the rank that held it
             store.set(f"waits/{self.rank}", "")
             late = "timed out" in reason.lower() or "timeout" in reason.lower()
@@ -200,9 +242,12 @@ class Ranks:
             while absent and time.monotonic() < until:
                 absent = {rank for rank in absent if not store.check([f"waits/{rank}"])}
                 time.sleep(0.05)
-            names = {rank: store.get(f"who/{rank}").decode() for rank in absent}
-        if not absent:
-            return RankError(f"Ranks cannot reach each other: {reason:.200}.")
+        return self._silent(absent) if absent else RankError(f"Ranks cannot reach each other: {reason:.200}.")
+
+    def _silent(self, absent: Collection[int]) -> RankError:
+        names: dict[int, str] = {}
+        with suppress(RuntimeError, OSError):
+            names = {rank: self._store.get(f"who/{rank}").decode() for rank in absent}
         said = ", ".join(f"rank {rank} of {self.size} ({names.get(rank, 'unknown')})" for rank in sorted(absent))
         return RankError(f"No answer within {self.timeout:g} s (--timeout) from {said}: it has ended, or hangs.")
 

@@ -4,7 +4,8 @@
 part: its number in the graph, its label, the set it is in of each split, the number of its entries, its features where
 these are dense; ``edges.arrow`` has the place and, unless all are 1, the weight of what each entry leads to;
 ``features.arrow`` the columns and values of sparse features. The graph is as it was prepared (symmetric, normalised
-features); how is in ``shards.json``.
+features); how is in ``shards.json``, with size and sha256 of every file, by which a rank refuses what is not as it was
+written. Folders of earlier versions have none, and are read as they are.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from glognn.graph.adjacency import Adjacency, EdgeCounts
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.graph.sparse import SparseMatrix
-from glognn.records import Form, check_version, misfit, read_record
-from glognn.storage import write_atomically, write_json
+from glognn.records import FILE, Form, check_version, misfit, read_record
+from glognn.storage import difference, measure_files, write_atomically, write_json
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -110,7 +111,15 @@ class Shards:
         for name in ("num_splits", "num_features"):
             if not 0 <= (record[name] or 0) <= _MOST:
                 return f"{name} must be in the range [0, {_MOST}], not {record[name]}"
+        if "files" in record:
+            names = [name for part in range(self.parts) for name in self._files(part)]
+            return misfit(record, {"files": dict.fromkeys(names, FILE)})
         return ""
+
+    def _files(self, part: int) -> list[str]:
+        """The files of a part."""
+        names = ("nodes", "edges", "features") if self.record["sparse_features"] else ("nodes", "edges")
+        return [f"{_name(part)}/{name}.arrow" for name in names]
 
     @property
     def starts(self) -> IntArray:
@@ -136,6 +145,17 @@ class Shards:
     def fingerprint(self, dtype: torch.dtype) -> str:
         """That of the whole graph in a precision."""
         return str(self.record["fingerprints"][str(dtype).removeprefix("torch.")])
+
+    def read_checked(self, part: int) -> PartContent:
+        """One part, refused where a file of it is not as it was written: they are read once more, at about 1 GB/s."""
+        recorded = self.record.get("files", {})
+        for name in self._files(part) if recorded else ():
+            if wrong := difference(self.folder / name, recorded[name]):
+                raise InputError(
+                    f"'{self.folder / name}' {wrong}: put it back from a copy, or divide the graph again with 'glognn "
+                    "shard'."
+                )
+        return self.read(part)
 
     def read(self, part: int) -> PartContent:
         """One part; its arrays are views of its files."""
@@ -179,7 +199,7 @@ class Shards:
                 f"{ranks.size} or more."
             )
         bounds = np.linspace(0, self.parts, ranks.size + 1).round().astype(int)
-        content = _joined([self.read(part) for part in range(bounds[ranks.rank], bounds[ranks.rank + 1])])
+        content = _joined([self.read_checked(part) for part in range(bounds[ranks.rank], bounds[ranks.rank + 1])])
         starts = self.starts[bounds]
         dtype = dtype or getattr(torch, self.record["dtype"])
         x = _features(content.x, dtype)
@@ -224,7 +244,7 @@ class Shards:
 
     def whole(self, dtype: torch.dtype | None = None) -> Graph:
         """The graph as it was before it was divided, in one process."""
-        content = _joined([self.read(part) for part in range(self.parts)])
+        content = _joined([self.read_checked(part) for part in range(self.parts)])
         dtype = dtype or getattr(torch, self.record["dtype"])
         weights = np.ones(content.columns.size) if content.weights is None else content.weights
         pointers, count = np.concatenate([[0], np.cumsum(content.rows)]), content.rows.size
@@ -321,8 +341,11 @@ def write_parts(contents: Iterator[PartContent], partition: Partition, folder: P
         "ordered": partition.order is None,
         "sizes": sizes,
     }
+    shards = Shards(folder, record)
+    for part in range(shards.parts):
+        record.setdefault("files", {}).update(measure_files(folder, shards._files(part)))
     write_json(folder / SHARDS, record)
-    return Shards(folder, record)
+    return shards
 
 
 def write_part(folder: Path, part: int, content: PartContent) -> None:

@@ -40,6 +40,7 @@ from glognn.experiments.train import TrainedModels, train_models
 from glognn.graph.config import GraphConfig
 from glognn.models.base import NodeModel
 from glognn.models.parts import refusal, whole_model
+from glognn.settings import check_word
 from glognn.storage import locked, write_json
 from glognn.training.callbacks import Callback
 from glognn.training.devices import DTYPES, resolve_device
@@ -56,10 +57,10 @@ logger = logging.getLogger("glognn.data.shards")
 
 @dataclass(eq=False)
 class Launch:
-    """The group that this process is in, and how graphs are divided for it."""
+    """The group that this process is in, and how graphs are divided for it; ``None``: as it is by default."""
 
     ranks: Ranks = field(default_factory=Ranks)
-    method: str = DEFAULT_METHOD
+    method: str | None = None
     parts: int | None = None
 
 
@@ -72,17 +73,17 @@ def on_ranks(timeout: float | None = None, partition: str | None = None, parts: 
 
     Another one has followed it to its end when the context is entered, and has nothing left to do.
     """
-    if partition is not None and partition not in METHODS:
-        raise InputError(f"The partition must be one of {', '.join(METHODS)}. Got {partition!r} instead.")
+    if partition is not None:
+        check_word("The partition", partition, METHODS)
     ranks = Ranks.from_environment(TIMEOUT if timeout is None else timeout)
     if ranks.local_size > 1 and (free := free_memory()) is not None:
-        take_share(free / ranks.local_size, ranks.local_size)
+        take_share(free / ranks.local_size, ranks.local_size, ranks=True)
     if not ranks.leads:
         follow(ranks)
         ranks.close()
         yield False
         return
-    _launches.append(Launch(ranks, partition or DEFAULT_METHOD, parts))
+    _launches.append(Launch(ranks, partition, parts))
     try:
         yield True
     finally:
@@ -162,7 +163,7 @@ def _read(folder: Path, dtype: str, ranks: Ranks, making: Any, dataset: str = ""
     ranks.meet()
     shards = Shards.open(folder)
     part = shards.read_for(ranks, DTYPES[dtype])
-    sizes = ranks.gather((part.num_nodes, part.adjacency.matrix.nnz, part.halo))
+    sizes = ranks.gather(part.sizes)
     facts = shards.record["facts"] | {
         "dataset": dataset,
         "fingerprint": part.fingerprint(),
@@ -170,14 +171,14 @@ def _read(folder: Path, dtype: str, ranks: Ranks, making: Any, dataset: str = ""
             "method": shards.record["method"],
             "parts": shards.parts,
             "ranks": ranks.size,
-            "nodes": [size[0] for size in sizes],
-            "entries": [size[1] for size in sizes],
-            "halo": [size[2] for size in sizes],
+            "nodes": [size.nodes for size in sizes],
+            "entries": [size.entries for size in sizes],
+            "halo": [size.halo for size in sizes],
         },
     }
     if ranks.leads:
-        method = shards.record["method"]
-        logger.info("%d parts (%s) on %d ranks: %s.", shards.parts, method, ranks.size, Balance.of(shards.sizes))
+        parts, cost = f"Parts: {shards.parts} ({shards.record['method']})", Balance.of(sizes).of_each("rank")
+        logger.info("%s, ranks: %d; %s.", parts, ranks.size, cost)
     return LoadedGraph(part, facts)
 
 
@@ -189,19 +190,22 @@ def _shards(config: RunConfig, launch: Launch, mirror: Path | None) -> Path:
     source = find_source(config.dataset)
     if source.kind == "shards":
         _check_prepared(config, Path(source.name))
+        if launch.parts or launch.method:
+            given = f"--parts {launch.parts}" if launch.parts else f"--partition {launch.method}"
+            raise InputError(f"'{source.name}' is divided already. Leave out {given}: it is an option of glognn shard.")
         return Path(source.name)
-    parts = launch.parts or launch.ranks.size
+    parts, method = launch.parts or launch.ranks.size, launch.method or DEFAULT_METHOD
     cache = cache_dir() / "shards"
     known = cache / f"{_source_key(config)}.json"
     cache.mkdir(parents=True, exist_ok=True)
     with locked(cache):
         if known.is_file():
-            folder = cache / f"{json.loads(known.read_text())['fingerprint']}-{launch.method}-{parts}"
+            folder = cache / f"{json.loads(known.read_text())['fingerprint']}-{method}-{parts}"
             if (folder / SHARDS).is_file():
                 return folder
         alone = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=alone) as pool:
-            name = pool.submit(_divide_into_cache, config, parts, launch.method, cache, mirror).result()
+            name = pool.submit(_divide_into_cache, config, parts, method, cache, mirror).result()
         write_json(known, {"dataset": config.dataset, "fingerprint": name.split("-")[0]})
         return cache / name
 
@@ -253,8 +257,7 @@ def divide_tables(
 ) -> tuple[KeptTables, Shards]:
     """Write the graph of a user's tables as a folder of parts, in the memory of one; prepared as tables are in one
     process where settings do not say otherwise."""
-    if method not in METHODS:
-        raise InputError(f"The partition must be one of {', '.join(METHODS)}. Got {method!r} instead.")
+    check_word("The partition", method, METHODS)
     config = GraphConfig.from_mapping({"feature_normalization": "auto"} | dict(settings))
     return stream_tables_to_parts(options, parts, method, folder, config)
 

@@ -10,25 +10,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from glognn.data.fetch import file_sha256
-from glognn.data.layout import GRAPH, NODES, TABLES, is_of_tables
+from glognn.data.layout import GRAPH, NODES, SHARDS, TABLES, tables_folder
 from glognn.errors import InputError
 from glognn.experiments.layout import CURVE, DONE, ENSEMBLE, MODEL, REPORT
-from glognn.records import Form, check_version, is_file_name, misfit, read_record
-from glognn.storage import write_json
+from glognn.records import FILE, check_version, is_file_name, misfit, read_record
+from glognn.storage import Files, difference, measure_files, write_json
 
 MANIFEST_VERSION = 1
 MANIFEST = "manifest"
-MISSING = "is missing"
 _REMEDY = "put it back from a copy, or train again; 'glognn verify FOLDER' tells the state of every file"
-_FILE: Form = {"bytes": int, "sha256": str}
-Files = Mapping[str, dict[str, Any]]
-"""By name in a folder: bytes and sha256."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +34,14 @@ class Manifest:
     tables: Files = field(default_factory=dict)
 
 
-def measure_files(folder: Path, names: Iterable[str]) -> Files:
-    """Size and sha256 of files as they are now; about 1 GB/s."""
-    return {name: {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)} for name in names}
-
-
 def measure_tables(dataset: str) -> Files:
-    """Of what is kept of a user's tables beside the graph that was made of them; nothing of any other graph."""
-    graph = Path(dataset)
-    return measure_files(graph.parent, _kept(graph))
+    """Of what is kept of a user's tables with the graph that was made of them; nothing of any other graph."""
+    folder = tables_folder(Path(dataset))
+    return {} if folder is None else measure_files(folder, _kept(folder))
 
 
-def _kept(graph: Path) -> list[str]:
-    return [name for name in (GRAPH, NODES, TABLES) if is_of_tables(graph) and (graph.parent / name).is_file()]
+def _kept(folder: Path) -> list[str]:
+    return [name for name in (GRAPH, SHARDS, NODES, TABLES) if (folder / name).is_file()]
 
 
 def seal(folder: Path, tables: Files) -> None:
@@ -78,7 +68,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def _files(path: Path, content: dict[str, Any], part: str) -> Files:
-    wrong = misfit(content, {part: dict}) or misfit(content[part], dict.fromkeys(content[part], _FILE), part)
+    wrong = misfit(content, {part: dict}) or misfit(content[part], dict.fromkeys(content[part], FILE), part)
     if wrong or not all(map(is_file_name, content[part])):
         raise InputError(f"'{path}' is damaged: {wrong or f'{part} must name files of its folder'}.")
     files: Files = content[part]
@@ -103,14 +93,17 @@ def unlisted(folder: Path, files: Files) -> list[str]:
 def check_tables(folder: Path, dataset: str) -> None:
     """Refuse the graph of a finished run, made of tables, when it or what is kept of them is not as it was."""
     if (manifest := read_manifest(folder)) is not None:
-        refuse_changed(Path(dataset).parent, manifest.tables)
+        refuse_changed(tables_folder(Path(dataset)) or Path(dataset).parent, manifest.tables)
         for name in unlisted_tables(Path(dataset), manifest.tables):
             raise InputError(f"'{folder / DONE}' is damaged: it does not list {name}.")
 
 
 def unlisted_tables(graph: Path, files: Files) -> list[str]:
     """Files beside the graph of a finished run that its mark must name, and does not."""
-    return [name for name in _kept(graph) if name not in files]
+    folder = tables_folder(graph)
+    if folder is None or (folder == graph and not files):  # an earlier version listed nothing of a graph in parts
+        return []
+    return [name for name in _kept(folder) if name not in files]
 
 
 def sealed(record: dict[str, Any], files: Files) -> dict[str, Any]:
@@ -139,15 +132,3 @@ def refuse_changed(folder: Path, files: Files) -> None:
     for name, wanted in files.items():
         if wrong := difference(folder / name, wanted):
             raise InputError(f"'{folder / name}' {wrong}: {_REMEDY}.")
-
-
-def difference(path: Path, wanted: Mapping[str, Any]) -> str:
-    """How a file differs from what it was, in words; empty where it does not. One of another size is not read."""
-    try:
-        if not path.is_file():
-            return MISSING
-        if (size := path.stat().st_size) != wanted["bytes"]:
-            return f"was changed: it had {wanted['bytes']:,} bytes and has {size:,}"
-        return "" if file_sha256(path) == wanted["sha256"] else "was changed: its sha256 is another"
-    except OSError as error:
-        return f"cannot be read: {error.strerror or error}"

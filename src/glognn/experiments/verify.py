@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glognn.data.layout import GRAPH, NODES, TABLES, is_of_tables
+from glognn.data.layout import GRAPH, NODES, SHARDS, TABLES, tables_folder
 from glognn.errors import InputError
 from glognn.experiments.config import read_config
-from glognn.experiments.integrity import MISSING, Files, difference, read_manifest, unlisted, unlisted_tables, unseal
+from glognn.experiments.integrity import read_manifest, unlisted, unlisted_tables, unseal
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, CURVE, DONE, MEMBERS, MODEL, REFIT, REFIT_RECORD, REPORT
 from glognn.experiments.reports import check_settings, read_classifier, read_report
 from glognn.experiments.search import JOURNAL, STUDY
-from glognn.records import inside, is_file_name, misfit, read_record, read_toml
+from glognn.records import FILE, inside, is_file_name, misfit, read_record, read_toml
+from glognn.storage import MISSING, Files, difference
 
 OK, CHANGED, MISSED, DAMAGED = "ok", "changed", "missing", "damaged"
 NOT_RECORDED, UNFINISHED = "not recorded", "unfinished"
@@ -47,8 +49,9 @@ Compared = dict[tuple[Path, str], FileState]
 def verify(folder: str | Path) -> list[FileState]:
     """The state of every recorded file below a folder, the same as ``glognn verify``.
 
-    The folder is that of a run, of several models or splits, of a portfolio, of a reproduction, a search or a saved
-    classifier, or one that holds any of them. Files that no record names, such as pictures, are left out.
+    The folder is that of a run, of several models or splits, of a portfolio, of a reproduction, a search, a graph in
+    parts or a saved classifier, or one that holds any of them. Files that no record names, such as pictures, are
+    left out.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -60,7 +63,7 @@ def verify(folder: str | Path) -> list[FileState]:
             if state.wrong or state.path not in found:
                 found[state.path] = state
     if not found:
-        raise InputError(f"'{folder}' holds no run, no search and no saved classifier.")
+        raise InputError(f"'{folder}' holds no run, no search, no graph in parts and no saved classifier.")
     return list(found.values())
 
 
@@ -82,6 +85,8 @@ def _states(folder: Path, names: set[str], compared: Compared) -> Iterator[FileS
         yield from _classifier(folder, compared)
     if REFIT_RECORD in names:
         yield from _refit(folder, compared)
+    if SHARDS in names:
+        yield from _parts(folder, compared)
     if STUDY in names:
         yield from _study(folder)
     if names & {DONE, CONFIG, AUTO}:
@@ -132,6 +137,24 @@ def _refit(folder: Path, compared: Compared) -> Iterator[FileState]:
     yield from _compare(folder, files, compared)
 
 
+def _parts(folder: Path, compared: Compared) -> Iterator[FileState]:
+    """Of a graph in parts."""
+    path = folder / SHARDS
+    try:
+        files = read_record(path, {}).get("files")
+        wrong = misfit(files or {}, dict.fromkeys(files or {}, FILE), "files")
+        if wrong or not all(re.fullmatch(r"part-\d+/\w+\.arrow", name) for name in files or ()):
+            raise InputError(f"'{path}' is damaged: {wrong or 'files must name those of its parts'}.")
+    except InputError as error:
+        yield FileState(path, DAMAGED, str(error))
+        return
+    if files is None:
+        yield from _unrecorded(folder, SHARDS)
+        return
+    yield FileState(path, OK)
+    yield from _compare(folder, files, compared)
+
+
 def _study(folder: Path) -> Iterator[FileState]:
     """Of a search, which goes on and on: whether its files can be read."""
     for name in (STUDY, JOURNAL):
@@ -151,7 +174,7 @@ def _study(folder: Path) -> Iterator[FileState]:
 
 def _settings(folder: Path) -> dict[str, Any]:
     try:
-        return read_toml(folder / CONFIG)
+        return read_toml(folder / (AUTO if (folder / AUTO).is_file() else CONFIG))
     except (OSError, InputError):
         return {}
 
@@ -177,18 +200,18 @@ def _run(folder: Path, settings: dict[str, Any], compared: Compared) -> Iterator
     except InputError as error:
         yield FileState(folder / DONE, DAMAGED, str(error))
         return
-    data = settings.get("data")
+    data = settings.get("data", settings)
     graph = folder / str(data.get("dataset") if isinstance(data, dict) else GRAPH)
     yield from _settings_and_splits(folder)
     if manifest is not None:
         for name in (*unlisted(folder, manifest.files), *unlisted_tables(graph, manifest.tables)):
             yield FileState(folder / DONE, DAMAGED, f"it does not list {name}")
         yield from _compare(folder, manifest.files, compared)
-        yield from _compare(graph.parent, manifest.tables, compared)
+        yield from _compare(tables_folder(graph) or graph.parent, manifest.tables, compared)
         return
     several = not (folder / MODEL).is_file() and any(folder.glob(f"split-*/{DONE}"))
     yield from _unrecorded(folder, *((REPORT,) if several else (REPORT, CURVE, MODEL)))
-    if is_of_tables(graph):
+    if tables_folder(graph) == graph.parent:
         yield from _unrecorded(graph.parent, GRAPH, NODES, TABLES)
 
 

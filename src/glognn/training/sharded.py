@@ -36,8 +36,8 @@ class ShardedCheckpoint(Checkpoint):
         super().__init__(path, interval=interval, identity=identity)
         self.ranks, self.nodes = ranks, nodes.cpu()
 
-    def due(self, seconds: float) -> bool:
-        return bool(self.ranks.from_leader(super().due(seconds)))
+    def due(self, seconds: float, *, ended: bool = False) -> bool:
+        return bool(self.ranks.from_leader(super().due(seconds, ended=ended)))
 
     def save(self, snapshot: Snapshot, *, hastily: bool = False) -> None:
         rows = {name: tensor for name, tensor in snapshot.tensors.items() if name.startswith(ROWS)}
