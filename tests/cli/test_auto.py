@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from glognn.experiments.reports import read_ensemble
@@ -20,10 +23,25 @@ def run(glognn: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:  #
     return glognn
 
 
+def test_a_member_that_is_tried_on_some_folds_is_said_to_be(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glognn.experiments.members.QUICK", float("inf"))
+    monkeypatch.setattr("glognn.experiments.members.LEAST_SHARE", 1.0)  # no time to train it on the others
+    code, out, err = run("train", *TABLES, "--portfolio", "p.toml", "--folds", "3", "--out", "run")
+    assert (code, err) == (0, "")
+    assert ": gcn, tried on 1 of 3 splits, validation accuracy " in out
+    assert "gcn: tried: on 1 of 3 splits, and then not on all." in out
+    assert "Go on with: glognn train --resume run" in out
+    assert set(read_ensemble(tmp_path / "run")["splits"]["0"]["weights"]) == {"mlp"}
+    assert "| gcn | gcn | " in (tmp_path / "run/README.md").read_text()
+
+
 def test_tables_without_a_model_train_a_portfolio(run: Run, tmp_path: Path) -> None:
     code, out, err = run("train", *TABLES, "--portfolio", "p.toml", "--folds", "3", "--out", "run")
     assert (code, err) == (0, "")
     assert "sets: 3 folds of all labels, stratified, seed 0" in out
+    assert "Worth trying" not in out
     assert "whether neighbours are alike" in out or "Neighbours' classes tell little" in out
     record = read_ensemble(tmp_path / "run")
     assert record["classes"] == ["no", "yes"]
@@ -43,10 +61,28 @@ def test_tables_without_a_model_train_a_portfolio(run: Run, tmp_path: Path) -> N
     assert "(logistic regression)" in out
     assert "gcn" not in out
     assert "gcn" in run("runs", ".", "--model", "gcn")[1]
+    code, out, err = run("evaluate", "run")
+    assert code == 0, err
+    assert "validation nodes of 3 folds, scored by models that have not learned from them" in out
+    found = json.loads((tmp_path / "run/evaluation/evaluation.json").read_text())
+    held = record["held_out"]["classes"]
+    assert found["scores"]["accuracy"] == sum(each["right"] for each in held) / sum(each["nodes"] for each in held)
     code, out, _ = run("verify", "run")
     assert code == 0
     for name in ("ensemble.json", "graph.npz", "tables.json", "nodes.parquet"):
         assert any(name in line and line.rstrip().endswith("ok") for line in out.splitlines()), name
+
+
+def test_a_metric_is_advised_where_a_class_is_rare(run: Run, tmp_path: Path) -> None:
+    nodes = pd.read_csv("nodes.csv")
+    nodes["fraud"] = np.where(np.arange(len(nodes)) % 10 == 0, "yes", "no")
+    nodes.to_csv("nodes.csv", index=False)
+    options = [*TABLES, "--portfolio", "p.toml", "--folds", "2"]
+    code, out, err = run("train", *options, "--out", "plain")
+    assert code == 0, err
+    assert "Worth trying:\n  classes are imbalanced: --metric roc_auc\n" in out
+    code, out, _ = run("train", *options, "--metric", "roc_auc", "--out", "ranked")
+    assert (code, "Worth trying" in out) == (0, False)
 
 
 def test_a_named_graph_and_going_on_with_it(run: Run, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 import glognn
+from glognn.data import npz
 from glognn.data.npz import write_npz
 from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError, TrainingError
@@ -21,9 +22,11 @@ from glognn.experiments.auto import Asked, AutoResult, auto, means_auto
 from glognn.experiments.ensemble import apply, scores
 from glognn.experiments.integrity import check_files
 from glognn.experiments.layout import AUTO, DONE, ENSEMBLE, MEMBERS, PROBABILITIES
+from glognn.experiments.portfolio import QUALITIES
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
+from glognn.experiments.turns import Turn
 from glognn.metrics import Scoring
 from glognn.training.calibration import calibrated
 from tests.conftest import make_data
@@ -206,6 +209,20 @@ def test_named_graphs_keep_their_splits(portfolio: Path, tmp_path: Path) -> None
     assert not (tmp_path / "run/graph.npz").exists()
 
 
+@pytest.mark.parametrize(("in_time", "said"), [(1, ", of which 1 is trained on in the time given"), (3, "")])
+def test_folds_for_which_there_is_no_time_are_said(
+    in_time: int, said: str, portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a class with three nodes there are three folds at most."""
+    data = unsplit(num_classes=2)
+    data.y[:] = 0
+    data.y[:3] = 1
+    monkeypatch.setattr("glognn.experiments.auto._folds_in_time", lambda *_: in_time)
+    record = auto(data, portfolio=portfolio, out=tmp_path / "run", **QUICK).record
+    assert record["splits_origin"] == f"3 folds of all labels, stratified, seed 0{said}"
+    assert len(record["splits"]) == in_time
+
+
 def test_two_classes_and_a_metric_that_decides_have_a_threshold(portfolio: Path, tmp_path: Path) -> None:
     data = unsplit(num_classes=2)
     for metric, chosen in (("macro_f1", "macro-F1"), ("roc_auc", "macro-F1"), ("accuracy", "")):
@@ -381,18 +398,88 @@ def test_members_that_were_given_up_have_the_time_that_the_others_leave(
     check_files(tmp_path / "run")
 
 
+def test_members_beyond_the_first_have_the_time_that_these_leave(
+    portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(QUALITIES, "good", 2)
+    trained: list[str] = []
+
+    class Order(Progress):
+        def on_member_end(self, name: str, record: dict[str, Any]) -> None:
+            trained.append(name)
+
+    options: dict[str, Any] = {"portfolio": portfolio, "folds": 2} | LONG
+    record = auto(unsplit(), out=tmp_path / "time", progress=Order(), **options).record
+    assert trained == NAMES
+    assert record["ended"] == "all members are done"
+    monkeypatch.setattr(room, "FEWEST_EPOCHS", 3)
+    record = auto(unsplit(), out=tmp_path / "none", time_limit=240, progress=Tick(monkeypatch), **options).record
+    assert [each["state"] for each in record["members"]] == ["done", "done", "not reached"]
+    assert sum("~" in each["place"] for each in record["members"]) > 0, "the time went to the first two"
+    text = (tmp_path / "none" / AUTO).read_text()
+    (tmp_path / "none" / AUTO).write_text(text.replace('quality = "good"', 'quality = "goood"'))
+    with pytest.raises(InputError, match=r"The quality must be one of fast, good, best\. Got 'goood' instead"):
+        auto(resume=tmp_path / "none")
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_where_splits_take_long_members_are_tried_on_some_and_the_best_trained_on_all(
+    killed: bool, portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that goes on by 3 s with each look at it: the first member has all five folds, the others are tried on
+    one."""
+    monkeypatch.setattr(room, "FEWEST_EPOCHS", 3)
+    looks = iter(range(10**6))
+    monkeypatch.setattr(room.time, "perf_counter", lambda: 3.0 * next(looks))
+    options = {"portfolio": portfolio, "folds": 5, "time_limit": 900, "out": tmp_path / "run"} | LONG
+    told: list[tuple[str, str]] = []
+
+    class Told(Progress):
+        def on_member_end(self, name: str, record: dict[str, Any]) -> None:
+            [entry] = [each for each in record["members"] if each["name"] == name]
+            told.append((name, entry["state"]))
+
+    record = auto(unsplit(), progress=Told(), **options).record
+    assert told[:3] == [("plain", "done"), ("near", "tried"), ("links", "tried")]
+    assert record["ended"] == "the time limit of 900 s was used up"
+    states = {each["name"]: each["state"] for each in record["members"]}
+    assert set(states.values()) <= {"done", "tried"}
+    assert list(states.values()).count("done") >= 2, "the best of those that were tried"
+    for each in record["members"]:
+        assert (each["state"] == "done") == (each["reason"] == "")
+        assert each["val"] is not None
+        if each["state"] == "tried":
+            assert each["weight"] == 0
+            assert each["reason"] == "on 1 of 5 splits, and then not on all"
+    assert all(set(of["weights"]) <= {name for name, state in states.items() if state == "done"}
+               for of in record["splits"].values())  # fmt: skip
+    check_files(tmp_path / "run")
+    assert open_saved(tmp_path / "run").scores["val"] == record["val"]["mean"]
+    if killed:
+        with pytest.raises(Killed):
+            auto(resume=tmp_path / "run", time_limit=1e6, progress=KillInEpoch(3))
+    again = auto(resume=tmp_path / "run", time_limit=1e6).record
+    assert again["ended"] == "all members are done"
+    assert [each["state"] for each in again["members"]] == ["done"] * 3
+    monkeypatch.undo()
+    whole = auto(unsplit(), **options | {"out": tmp_path / "whole", "time_limit": 1e6}).record
+    for each, other in zip(again["members"], whole["members"], strict=True):
+        assert each["val"] == pytest.approx(other["val"]), "as if all folds had been trained at once"
+    check_files(tmp_path / "run")
+
+
 def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(1000))
     monkeypatch.setattr(room.time, "perf_counter", lambda: next(now))
-    quick = room._Turn(deadline=5, end=500, least=30)
+    quick = Turn(deadline=5, end=500, least=30)
     assert [quick.over(epoch) for epoch in range(1, 31)] == [False] * 29 + [True]
     assert not quick.slow
-    short = room._Turn(deadline=40, end=500)
+    short = Turn(deadline=40, end=500)
     assert [short.over(epoch) for epoch in range(1, 12)] == [False] * 10 + [True]
-    parts = room._Turn(deadline=141, end=300, parts=2)  # it is 41 now
+    parts = Turn(deadline=141, end=300, parts=(1, 1))  # it is 41 now
     found = [parts.over(epoch) for epoch in (*range(1, 61), *range(1, 61))]
     assert (found[:60].index(True), found[60:].index(True)) == (50, 40)  # the second part has what is left
-    for slow in (room._Turn(deadline=250, end=215, least=30), room._Turn(deadline=250, end=900, least=30, longest=29)):
+    for slow in (Turn(deadline=250, end=215, least=30), Turn(deadline=250, end=900, least=30, longest=29)):
         assert [slow.over(epoch) for epoch in (1, 2)] == [False, True]
         assert slow.slow == 1
 
@@ -523,6 +610,17 @@ def test_tables_without_a_split_have_folds_and_with_one_keep_it(portfolio: Path,
         tables=TableOptions(**options, random_splits=2), portfolio=portfolio, out=tmp_path / "random", **QUICK
     ).record
     assert [*record["splits"]] == ["0", "1"]
+
+
+def test_the_graph_of_tables_is_read_once(portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, arrays = [], npz._read_arrays
+    monkeypatch.setattr(npz, "_read_arrays", lambda path: (read.append(path), arrays(path))[1])
+    rows = [f"{node},{node % 3},{'ab'[node % 2]}" for node in range(60)]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,x,y", *rows]))
+    (tmp_path / "edges.csv").write_text("\n".join(["a,b", *(f"{node},{(node * 7 + 1) % 60}" for node in range(60))]))
+    tables = TableOptions(nodes=tmp_path / "nodes.csv", edges=tmp_path / "edges.csv", label="y")
+    auto(tables=tables, portfolio=portfolio, out=tmp_path / "run", **QUICK)
+    assert len(read) == 1
 
 
 def test_what_was_asked_for_is_kept(portfolio: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def show(
     console = Terminal()
     console.print(table)
     sizes = ", ".join(f"{name}: {'all' if size is None else f'the first {size}'}" for name, size in QUALITIES.items())
-    console.out(f"\n--quality trains so many of them: {sizes}.")
+    console.out(f"\n--quality trains so many of them: {sizes}. With good the others follow where there is time left.")
 
 
 def build(

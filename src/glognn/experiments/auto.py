@@ -16,12 +16,21 @@ from typing import TYPE_CHECKING, Any
 from glognn.data.layout import GRAPH, TABLES
 from glognn.data.sources import find_source, load_source
 from glognn.errors import InputError, about
+from glognn.experiments.advice import advise_metric
 from glognn.experiments.config import DEFAULT_DATASET
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.integrity import measure_tables, seal
 from glognn.experiments.layout import AUTO, DONE
 from glognn.experiments.leaderboard import Standing, standings
-from glognn.experiments.portfolio import Member, check_given, choose_members, read_members, read_portfolio
+from glognn.experiments.portfolio import (
+    QUALITIES,
+    Member,
+    check_given,
+    check_quality,
+    choose_members,
+    read_members,
+    read_portfolio,
+)
 from glognn.experiments.progress import Progress, Work
 from glognn.experiments.tune import make_graph
 from glognn.records import NUMBER, Form, check_version, misfit, read_toml
@@ -86,6 +95,7 @@ class Asked:
     """What an ``auto`` folder was started with, as it lies in ``auto.toml``.
 
     ``folds`` is 0 where splits are given, and ``settings`` are those given by hand, which go before the members' own.
+    ``class_names`` are those of a ``Data``, where they were given.
     """
 
     dataset: str
@@ -96,6 +106,7 @@ class Asked:
     time_limit: float
     settings: Mapping[str, Any]
     members: Sequence[Member]
+    class_names: Sequence[str] = ()
 
     def write(self, folder: Path, training: TrainingConfig) -> None:
         """Put it into a folder, with the metric and the seed that it comes to."""
@@ -114,6 +125,7 @@ class Asked:
             "quality": self.quality,
             "time_limit": self.time_limit,
             "settings": dict(self.settings),
+            **({"class_names": list(self.class_names)} if self.class_names else {}),
             "member": [member.table() for member in self.members],
         }
         write_text(folder / AUTO, tomli_w.dumps(content))
@@ -126,18 +138,21 @@ class Asked:
         except FileNotFoundError:
             raise InputError(f"'{folder}' is no auto folder: it has no {AUTO}.") from None
         check_version(path, content, AUTO_VERSION)
-        if wrong := misfit(content, _ASKED):
+        named = {"class_names": [str]} if "class_names" in content else {}
+        if wrong := misfit(content, _ASKED | named):
             raise InputError(f"'{path}' is damaged: {wrong}.")
         dataset = content["dataset"]
         if dataset.endswith(".npz") and (folder / dataset).is_file():
             dataset = str((folder / dataset).resolve())
         with about(f"'{path}'"):
             check_time(content["time_limit"])
+            check_quality(content["quality"])
             members = read_members(content, f"'{path}'")
             check_given(members, content["settings"])
             for member in members:
                 member.resolve(content["settings"], dataset, content["splits"])
-        return cls(dataset, **{name: content[name] for name in _ASKED if name != "dataset"}, members=members)
+        given = {name: content[name] for name in (*_ASKED, *named) if name != "dataset"}
+        return cls(dataset, **given, members=members)
 
 
 def check_time(limit: float) -> None:
@@ -156,6 +171,7 @@ def auto(
     portfolio: str | Path | None = None,
     out: str | Path | None = None,
     resume: str | Path | None = None,
+    class_names: Sequence[str] = (),
     data_mirror: str | Path | None = None,
     progress: Progress | None = None,
     **settings: Any,
@@ -167,9 +183,11 @@ def auto(
 
     The time limit counts from when the graph is loaded. In its first half members have a turn, and are stopped, with
     their best weights so far, when they have used one and a half times their share and 30 epochs (the first: 20 s,
-    or a fifteenth of the limit if that is more). Then those that were stopped go on, the most promising first. One is
-    not started when the time left is less than a quarter of what those before it took on average, and given up when it
-    is not enough for 60 epochs. One that is far behind the best so far has a quarter of its patience.
+    or a fifteenth of the limit if that is more). Where all splits take long, all but the first are tried on a fifth of
+    them. Then those that were stopped go on, and those that are level with the best are trained on all splits, the most
+    promising first. One is not started when the time left is less than a quarter of what those before it took on
+    average, and given up when it is not enough for 60 epochs. One that is far behind the best so far has a quarter of
+    its patience.
     Interrupted by Ctrl-C, it ends with the members that are finished; before the first, the interruption goes on.
 
     Args:
@@ -179,10 +197,12 @@ def auto(
         folds: How many, where no split is given; by default 5, and on a graph that is large for the time limit only the
             first of them are trained on.
         time_limit: Seconds, by default 300; a folder gone on with has as many again.
-        quality: ``fast``, ``good`` or ``best``: the first 3 or 12 members of the portfolio, or all.
+        quality: ``fast``: the first 3 members of the portfolio; ``good``: the first 12, and the others where these
+            leave time; ``best``: all.
         portfolio: File of another portfolio than the package's.
         out: Folder; by default ``runs/<time>-<dataset>``.
         resume: Go on with this folder; takes no settings but ``time_limit``.
+        class_names: What the classes of a ``Data`` are called in records.
         data_mirror: Folder of published files.
         progress: Is told how the work goes on.
         settings: Settings of graph, training or models, for all members that have them.
@@ -191,9 +211,11 @@ def auto(
     if time_limit is not None:
         check_time(time_limit)
     from glognn.experiments.folder import held, held_for_new_runs, new_folder
+    from glognn.training.evaluation import check_named_classes
 
     if resume is not None:
-        given = {"dataset": data, "splits": splits, "portfolio": portfolio, "out": out, **settings}
+        given = {"dataset": data, "splits": splits, "portfolio": portfolio, "out": out, "class_names": class_names}
+        given |= settings
         given |= vars(tables) if tables else {}
         for name in (name for name, value in given.items() if value):
             raise InputError(f"--resume takes its settings from the folder. Leave out --{name.replace('_', '-')}.")
@@ -201,7 +223,7 @@ def auto(
         Asked.read(folder)
         with held(folder):
             asked = Asked.read(folder)
-            return _run(folder, asked, time_limit or asked.time_limit, data_mirror, progress)
+            return _run(folder, asked, time_limit or asked.time_limit, Graphs(data_mirror), progress)
     if tables is not None and data is not None:
         raise InputError("--dataset names a graph, and so do your tables. Leave out one of them.")
     members = choose_members(read_portfolio(None if portfolio is None else Path(portfolio)), quality)
@@ -218,10 +240,10 @@ def auto(
             dataset, origin, used = _place_graph(named, data, folder, folds or FOLDS, settings, data_mirror)
         if used and folds is None and splits is None:
             trained = _folds_in_time(dataset, used, time_limit or TIME_LIMIT, str(settings.get("device", "auto")))
-            if trained < used:
+            if trained < int(origin.split()[0]):  # folds that were made: fewer where a class has fewer nodes
                 splits, origin = (
                     f"0-{trained - 1}" if trained > 1 else "0",
-                    f"{origin}, of which {trained} are trained on in the time given",
+                    f"{origin}, of which {trained} {'is' if trained == 1 else 'are'} trained on in the time given",
                 )
         asked = Asked(
             dataset,
@@ -232,18 +254,22 @@ def auto(
             time_limit or TIME_LIMIT,
             settings,
             members,
+            class_names,
         )
         first, *_ = [member.resolve(settings, dataset, splits) for member in members]
+        graphs = Graphs(data_mirror)
+        check_named_classes(graphs.of(first).graph, first.training)
         asked.write(folder, first.training)
-        return _run(folder, asked, asked.time_limit, data_mirror, progress)
+        return _run(folder, asked, asked.time_limit, graphs, progress)
 
 
 def _folds_in_time(dataset: str, folds: int, limit: float, device: str) -> int:
     """How many of the folds to train on: one well-trained model is better than five that have hardly begun."""
+    from glognn.data.npz import read_sizes
     from glognn.training.devices import resolve_device
 
-    data = load_source(find_source(dataset)).data
-    size = data.y.numel() + data.edge_index.shape[1] / 10
+    nodes, edges = read_sizes(Path(dataset))
+    size = nodes + edges / 10
     found = folds * SIZE_PER_SECOND[resolve_device(device).type] * limit / size
     return int(min(max(found, 1), folds))
 
@@ -286,16 +312,18 @@ def _place_graph(
     return str((folder / GRAPH).resolve()), origin, used
 
 
-def _run(folder: Path, asked: Asked, limit: float, mirror: str | Path | None, progress: Progress) -> AutoResult:
+def _run(folder: Path, asked: Asked, limit: float, graphs: Graphs, progress: Progress) -> AutoResult:
     from glognn.data.table_graph import KeptTables
-    from glognn.experiments.members import Contest, available_splits, enter
+    from glognn.experiments.entrants import available_splits, enter
+    from glognn.experiments.members import Contest
 
-    graphs = Graphs(mirror)
     configs = [member.resolve(asked.settings, asked.dataset, asked.splits) for member in asked.members]
     loaded = graphs.of(configs[0])
     splits = available_splits(configs[0], loaded.graph)
     entrants = [enter(folder, *pair, splits) for pair in zip(asked.members, configs, strict=True)]
-    names = KeptTables.load(folder).classes.names if (folder / TABLES).is_file() else None
+    names = KeptTables.load(folder).classes.names if (folder / TABLES).is_file() else asked.class_names or None
+    if names is not None and len(names) != loaded.graph.num_classes:
+        raise InputError(f"There must be {loaded.graph.num_classes} names of classes. Got {len(names)} instead.")
     contest = Contest(
         folder,
         entrants,
@@ -303,10 +331,12 @@ def _run(folder: Path, asked: Asked, limit: float, mirror: str | Path | None, pr
         origin=asked.splits_origin,
         folds=asked.folds > 0,
         names=names,
+        first=QUALITIES[asked.quality],
         progress=progress,
     )
     progress.on_graph(loaded)
-    progress.on_description(contest.description)
+    advice = advise_metric(contest.facts, contest.training.metric) if (folder / TABLES).is_file() else []
+    progress.on_description(contest.description, advice)
     progress.on_begin(Work("members", len(entrants), contest.finished, 1, folder))
     record = contest.run(limit)
     if not (folder / DONE).exists():

@@ -89,20 +89,26 @@ def _beaten(models: Floats, weights: Floats, y: Integers) -> bool:
 
 def _select(models: Floats, y: Integers, scoring: Scoring, *, by_loss: bool) -> Floats:
     """``by_loss``: the log loss decides, and the metric among equals; else the other way round."""
-    judges = [lambda means: scores(means, y, scoring), lambda means: -log_losses(means, y)]
-    if by_loss:
-        judges.reverse()
-    total = np.zeros(models.shape[1:])
+    true = models[:, np.arange(len(y)), y]  # all that the log loss looks at
     chosen: list[int] = []
+    total, total_true = np.zeros(models.shape[1:]), np.zeros(len(y))
+
+    def metric(some: Integers) -> Floats:
+        return scores((total + models[some]) / (len(chosen) + 1), y, scoring)
+
+    def loss(some: Integers) -> Floats:
+        return -_log_loss((total_true + true[some]) / (len(chosen) + 1))
+
+    judges = (loss, metric) if by_loss else (metric, loss)
     best, length, raised = (-np.inf, -np.inf), 0, 0
     while len(chosen) < ROUNDS and len(chosen) - raised < PATIENCE:
-        means = (total + models) / (len(chosen) + 1)
-        first = judges[0](means)
+        first = judges[0](np.arange(len(models)))
         level = np.flatnonzero(first == first.max())  # the second need be asked about these alone, mostly one
-        second = judges[1](means[level])
+        second = judges[1](level)
         place = int(level[second.argmax()])
         judged = float(first[place]), float(second.max())
         total += models[place]
+        total_true += true[place]
         chosen.append(place)
         if judged[0] > best[0]:
             raised = len(chosen)
@@ -122,7 +128,11 @@ def apply(weights: Floats, probabilities: npt.NDArray[np.floating], temperature:
 
 def log_losses(probabilities: Floats, y: Integers) -> Floats:
     """Of each model: the mean negative logarithm of what it gives the true class."""
-    true = probabilities[:, np.arange(len(y)), y]
+    return _log_loss(probabilities[:, np.arange(len(y)), y])
+
+
+def _log_loss(true: Floats) -> Floats:
+    """Of what each model gives the true classes, models x n."""
     losses: Floats = -np.log(np.maximum(true, _SMALLEST)).mean(axis=1)
     return losses
 

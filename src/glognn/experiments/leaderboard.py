@@ -26,7 +26,8 @@ class Standing:
     Attributes:
         name: Of the member, or ``ensemble``.
         model: Which model it is; of the ensemble, how many members have a weight.
-        state: ``done``, ``baseline``, or why it has no scores: ``failed``, ``too large``, ``not reached``.
+        state: ``done``, ``tried`` on some splits alone, ``baseline``, or why it has no scores: ``failed``, ``too
+            large``, ``not reached``.
         reason: More about that, in words.
         best_single: Whether it is the best single member on validation.
         val: Mean over splits or folds, on the nodes that choose; ``val_spread`` is the standard deviation.

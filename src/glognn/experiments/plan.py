@@ -19,7 +19,7 @@ from glognn.experiments.config import ORIGINS, RunConfig, SettingsTables, find_s
 from glognn.experiments.layout import DONE
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS, ModelConfig
-from glognn.settings import suggest
+from glognn.settings import nearest, suggest
 from glognn.training.config import TrainingConfig
 
 SETTINGS = (*ORIGINS, "default")
@@ -112,7 +112,8 @@ def make_plan(
     """
     if settings not in SETTINGS and not Path(settings).is_dir():
         raise InputError(
-            f"The settings must be one of {', '.join(SETTINGS)} or a folder of studies. Got {settings!r} instead."
+            f"The settings must be one of {', '.join(SETTINGS)} or a folder of studies. Got {settings!r} "
+            f"instead.{nearest(settings, SETTINGS)}"
         )
     jobs = []
     for dataset in datasets:

@@ -16,7 +16,7 @@ from glognn.experiments.config import RunConfig, resolve
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import MODELS, find_model
 from glognn.records import is_file_name, misfit, read_toml
-from glognn.settings import suggest
+from glognn.settings import check_word, suggest
 from glognn.storage import write_text
 from glognn.training.config import TrainingConfig
 
@@ -24,7 +24,9 @@ PORTFOLIO = Path(__file__).with_name("portfolio.toml")
 LONGEST = 100
 """Bytes of a member's name, so that every file system has folders of it."""
 QUALITIES: dict[str, int | None] = {"fast": 3, "good": 12, "best": None}
-"""How many members of a portfolio are trained, the first ones; ``None``: all."""
+"""How many members of a portfolio are trained, the first ones; ``None``: all. Of ``good`` the others come after these,
+where there is time left.
+"""
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,14 @@ def read_members(content: Mapping[str, Any], place: str) -> list[Member]:
     return members
 
 
+def check_quality(quality: str) -> None:
+    check_word("The quality", quality, QUALITIES)
+
+
 def choose_members(members: Iterable[Member], quality: str) -> list[Member]:
-    """The first ones, as many as a quality stands for."""
-    if quality not in QUALITIES:
-        raise InputError(f"The quality must be one of {', '.join(QUALITIES)}. Got {quality!r} instead.")
-    return list(members)[: QUALITIES[quality]]
+    """Those that a quality may train, in their order."""
+    check_quality(quality)
+    return list(members)[: QUALITIES["fast"] if quality == "fast" else None]
 
 
 def check_given(members: Iterable[Member], given: Mapping[str, Any]) -> None:

@@ -21,9 +21,9 @@ import torch
 from glognn.errors import InputError
 from glognn.experiments.auto import Asked
 from glognn.experiments.ensemble import scores, select
+from glognn.experiments.entrants import DONE_STATE, available_splits, read_probabilities
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.layout import MEMBERS, PROBABILITIES
-from glognn.experiments.members import DONE_STATE, available_splits, read_probabilities
 from glognn.experiments.portfolio import Member
 from glognn.experiments.reports import read_ensemble
 from glognn.metrics import Floats, Integers, Scoring
