@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -21,6 +22,7 @@ from glognn.data.npz import write_npz
 from glognn.experiments import portfolio as room
 from glognn.experiments.auto import auto
 from glognn.experiments.saved_ensemble import SavedEnsemble
+from tests.cli.test_tables import frames
 from tests.conftest import make_data
 
 PORTFOLIO = "\n".join(
@@ -49,6 +51,27 @@ def names() -> np.ndarray[Any, Any]:
     y = np.array(["red", "green", "blue"], dtype=object)[make_data().y.numpy()]
     y[::6] = None
     return y
+
+
+def test_tables_are_fitted_saved_and_loaded(tmp_path: Path) -> None:
+    nodes, edges = frames()
+    fitted = GloGNNClassifier.from_tables(
+        nodes, edges[["from", "to"]], id="who", label="fraud", model="auto", metric="f1", pos_label="yes", **SETTINGS
+    )
+    who = nodes["who"][[5, 3]].tolist()
+    np.testing.assert_array_equal(fitted.predict(who), fitted.transduction_[[5, 3]])
+    assert (fitted.classes_.tolist(), fitted.pos_label_) == (["no", "yes"], "yes")
+    later = nodes[:2].assign(who=["a", "b"]).drop(columns="fraud")
+    links = pd.DataFrame({"from": ["a", "b"], "to": [nodes["who"][0], "a"]})
+    wanted = fitted.predict_proba(later, edges=links)
+    fitted.save(tmp_path / "saved")
+    card = (tmp_path / "saved/README.md").read_text()
+    assert "\n| yes | " in card
+    assert "of class 'yes'" in card
+    loaded = glognn.load_model(tmp_path / "saved")
+    np.testing.assert_allclose(loaded.predict_proba(), fitted.predict_proba(), rtol=1e-6)
+    np.testing.assert_allclose(loaded.predict_proba(later, edges=links), wanted, rtol=1e-6)
+    assert loaded.predict(who).tolist() == fitted.predict(who).tolist()
 
 
 def test_fit_predict_and_leaderboard(names: np.ndarray[Any, Any]) -> None:

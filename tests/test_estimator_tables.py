@@ -152,6 +152,8 @@ def test_nodes_of_a_table_of_words_are_known_by_them() -> None:
     assert classifier.predict(["n7", "n50"]).shape == (2,)
     with pytest.raises(InputError, match="must be nodes of the graph. Got 1 others: 'x'"):
         classifier.predict(["x"])
+    with pytest.raises(InputError, match=r"must be a list of ids. .* with edges as 'adjacency', not as the param"):
+        GloGNNClassifier(graph=links, **QUICK).fit(data.x.numpy(), data.y.numpy())
 
 
 def test_any_folder_is_loaded_and_said(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from glognn.errors import TrainingError as TrainingError
 from glognn.estimator.classifier import GloGNNClassifier as GloGNNClassifier
 from glognn.estimator.classifier import load_model as load_model
 from glognn.experiments.auto import auto as auto
+from glognn.experiments.explanations import explain as explain
 from glognn.experiments.leaderboard import leaderboard as leaderboard
 from glognn.experiments.progress import Progress as Progress
 from glognn.experiments.reproduce import reproduce as reproduce
@@ -20,7 +21,6 @@ from glognn.experiments.train_tables import train_tables as train_tables
 from glognn.experiments.tune import tune as tune
 from glognn.experiments.verify import verify as verify
 from glognn.explain.coefficients import coefficient_rows as coefficient_rows
-from glognn.explain.explainer import explain as explain
 from glognn.explain.gradients import IntegratedGradients as IntegratedGradients
 from glognn.explain.pyg import GlobalExplainer as GlobalExplainer
 from glognn.graph.config import GraphConfig as GraphConfig

@@ -16,6 +16,8 @@ from glognn.errors import InputError
 
 NUMBER = (int, float)
 Form = Any
+FILE: Form = {"bytes": int, "sha256": str}
+"""What :func:`~glognn.storage.measure_files` tells of a file."""
 _LONGEST = 255
 """Bytes of a name, on every usual file system."""
 

@@ -218,6 +218,12 @@ class Settings:
         return {name: getattr(self, name) for name in self.names()}
 
 
+def check_word(what: str, word: str, known: Iterable[str]) -> None:
+    """Refuse a word that is none of those known."""
+    if word not in (known := list(known)):
+        raise InputError(f"{what} must be one of {', '.join(known)}. Got {word!r} instead.{nearest(word, known)}")
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """`` Did you mean ...?`` or the list of what is known, to end an error message with."""
     candidates = list(known)

@@ -1,13 +1,14 @@
-"""Files that are either the old one or the new one, never half of either."""
+"""Files that are either the old one or the new one, never half of either; and whether they are as they were."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from typing import Any
 from glognn.errors import BusyError, WriteError
 
 _UNFINISHED = ".glognn-unfinished"
+MISSING = "is missing"
+Files = Mapping[str, dict[str, Any]]
+"""By name in a folder: bytes and sha256."""
 
 
 def write_atomically(path: Path, write: Callable[[Path], None], *, synced: bool = True) -> None:
@@ -127,3 +131,26 @@ def _write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write JSON in the same way."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def file_sha256(path: Path) -> str:
+    """Of the content of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def measure_files(folder: Path, names: Iterable[str]) -> Files:
+    """Size and sha256 of files as they are now; about 1 GB/s."""
+    return {name: {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)} for name in names}
+
+
+def difference(path: Path, wanted: Mapping[str, Any]) -> str:
+    """How a file differs from what it was, in words; empty where it does not. One of another size is not read."""
+    try:
+        if not path.is_file():
+            return MISSING
+        if (size := path.stat().st_size) != wanted["bytes"]:
+            return f"was changed: it had {wanted['bytes']:,} bytes and has {size:,}"
+        return "" if file_sha256(path) == wanted["sha256"] else "was changed: its sha256 is another"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"

@@ -64,6 +64,9 @@ def test_help_is_short_first() -> None:
     assert text.index("Your own tables") < text.index("What to train") < text.index("Where and how")
     assert "WORD" in text  # instead of all metrics in a column
     assert "macro_f1" in text
+    assert len(text.splitlines()) <= 130
+    assert "cost=1:20" not in text
+    assert "cost=1:20" in run("train", "--help-all").stdout
     shown = {*(name for names in PANELS.values() for name in names), *SELDOM}
     known = everything | flags_in(run("tune", "--help-all").stdout)
     assert {flag(name) for name in shown - {"datasets", "models"}} <= known  # of tune: --dataset, --model

@@ -37,6 +37,9 @@ def test_the_command_alone_says_what_to_do_next() -> None:
         (["train", "--model", "GloGNN"], "There is no model 'GloGNN'. Did you mean 'glognn'?"),
         (["models", "sage"], "Did you mean 'sage+'?"),
         (["datasets", "tolokrs"], "Did you mean 'tolokers'?"),
+        (["reproduce", "tabel1"], "Got 'tabel1' instead. Did you mean 'table1'?"),
+        (["train", "--distributed", "--partition", "meti"], "Got 'meti' instead. Did you mean 'metis'?"),
+        (["train", "--model", "auto", "--quality", "god"], "Got 'god' instead. Did you mean 'good'?"),
     ],
 )
 def test_the_nearest_right_word(
@@ -59,6 +62,8 @@ def test_columns_and_classes_of_tables(tmp_path: Path) -> None:
     given = ["train", "--nodes", "nodes.csv", "--edges", "edges.csv", "--model", "mlp", "--epochs", "2", "--out", "run"]
     wrong = program.run(*given, "--label", "Is Fraud", cwd=tmp_path, code=2)
     assert "has no column 'Is Fraud' (--label). Did you mean 'is_fraud'?" in wrong.stderr
+    wrong = program.run("train", "--nodes", "node.csv", "--edges", "edges.csv", "--label", "x", cwd=tmp_path, code=2)
+    assert wrong.stderr.endswith("There is no table 'node.csv'. Did you mean 'nodes.csv'?\n")
     program.run(*given, "--label", "is_fraud", cwd=tmp_path, code=0)
     shown = program.run("datasets", "run/graph.npz", "--picture", "graph.png", cwd=tmp_path, code=0)
     assert "fraud: 20 (50.0 %), legit: 20 (50.0 %)" in " ".join(shown.stdout.split())

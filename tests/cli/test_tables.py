@@ -172,14 +172,33 @@ def test_ids_labels_and_edges_alone_make_a_run(glognn: Run, tmp_path: Path) -> N
     assert read_table(tmp_path / "out.csv")["who"].to_pylist() == ["new"]
 
 
+def test_what_is_done_to_the_features_of_each_node_is_said(glognn: Run, tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    nodes, _ = frames()
+    words = {f"word_{number}": (np.arange(len(nodes)) % 20 == number).astype(int) for number in range(20)}
+    nodes[["who", "fraud"]].assign(**words).to_csv("words.csv", index=False)
+    arguments = ["--nodes", "words.csv", *TRAIN[2:]]
+    code, out, err = glognn("train", *arguments, "--out", "run")
+    assert code == 0, err
+    assert "features: each node's divided by their length (--feature-normalization)" in out
+    assert json.loads(Path("run/report.json").read_text())["data"]["feature_normalization"] == "length"
+    assert "| features are taken | each node's divided by their length |" in Path("run/README.md").read_text()
+    code, out, _ = glognn("train", *arguments, "--feature-normalization", "none", "--out", "plain")
+    assert (code, "features: " in out) == (0, False)
+    assert "| features are taken | as they are |" in Path("plain/README.md").read_text()
+
+
 def test_several_edge_tables_and_weights_are_added_up_and_said(glognn: Run, tmp_path: Path) -> None:
     lay_down(tmp_path)
     ids = frames()[0]["who"]
     calls = pd.DataFrame({"from": ids[:4], "to": ids[1:5].tolist(), "calls": [1, 2, 3, 2], "sum": 9})
     calls.to_csv("c.csv", index=False)
     more = ["--edges", "c.csv", "--edge-weight", "times", "--edge-weight", "calls", "--edge-weight", "sum"]
-    code, out, _ = glognn("train", *TRAIN, *more, "--out", "run")
+    code, out, _ = glognn("train", *TRAIN, *more[:2], "--out", "without")
     assert code == 0
+    assert "edges, 'from' -> 'to'; not read: 'calls', 'sum' (--edge-weight takes columns of weights)" in out
+    code, out, _ = glognn("train", *TRAIN, *more, "--out", "run")
+    assert (code, "not read" in out) == (0, False)
     for words in ("edges.csv: 160 edges, 'from' -> 'to', weights 'times' (each divided by its mean)",
                   "c.csv: 4 edges, 'from' -> 'to', weights 'calls' + 'sum' (each divided by its mean)",
                   "all 164 edges are added up"):  # fmt: skip
@@ -210,6 +229,16 @@ def test_a_german_table_is_read_as_it_is_meant(finished: Path, glognn: Run, tmp_
     arguments = [word for word in TRAIN if word not in ("--edges", "edges.csv")]
     assert glognn("train", *arguments, *given, "--quiet", "--out", "again")[0] == 0
     assert bool((read_npz(tmp_path / "again/graph.npz").x == first.x).all())
+    truth = nodes.loc[:9, ["who", "fraud"]]
+    for sign in ("~", ";", ","):
+        truth.to_csv("truth.csv", index=False, sep=sign)
+        code, out, err = glognn("evaluate", "again", "--labels", "truth.csv")
+        assert (code, err) == (0, "")
+        assert "10 nodes" in out
+        code, _, err = glognn("predict", "again", "--ids", "truth.csv", "--out", "some.csv")
+        assert (code, err, len(pd.read_csv("some.csv"))) == (0, "", 10)
+        code, out, _ = glognn("explain", "again", "--nodes", "truth.csv", "--format", "json")
+        assert (code, [each["node"] for each in json.loads(out)]) == (0, truth["who"].tolist())
 
 
 def test_categories_that_training_did_not_have_are_counted(finished: Path, glognn: Run, tmp_path: Path) -> None:
@@ -452,6 +481,19 @@ def test_a_run_of_a_named_class_is_evaluated(named: str, glognn: Run, tmp_path: 
     assert (code, f"f1 of {named}" in out) == (0, True)
 
 
+@pytest.mark.parametrize("how", [["--model", "mlp"], ["--model", "mlp", "--tune", "2"], ["--time-limit", "0.1"]])
+def test_a_class_that_is_not_there_is_refused_before_anything_is_begun(
+    how: list[str], glognn: Run, tmp_path: Path
+) -> None:
+    lay_down(tmp_path)
+    arguments = [*TABLES, *how, "--metric", "f1", "--out", "run"]
+    told = "must be a class of the graph. Got 'yess' instead. Did you mean 'yes'?"
+    is_one_clear_error(glognn("train", *arguments, "--positive-class", "yess"), told)
+    begun = {path.name for path in Path("run").glob("[!.]*")}
+    assert begun == {"graph.npz", "nodes.parquet", "tables.json"}
+    is_one_clear_error(glognn("train", *arguments, "--class-weight", "yess=3"), "Did you mean 'yes'?")
+
+
 def test_evaluation_agrees_with_a_count_by_hand(finished: Path, glognn: Run, tmp_path: Path) -> None:
     nodes, _ = frames()
     truth = pd.DataFrame({"fraud": ["yes", "no"] * 10, "who": nodes["who"][:20], "more": 1})
@@ -618,11 +660,14 @@ def test_a_run_of_several_splits_is_refitted_and_used(glognn: Run, tmp_path: Pat
     code, out, err = glognn("train", *TRAIN, *options)
     assert code == 0, err
     assert "sets: random 60/20/20, stratified, seed 0" in out
+    assert "splits: " not in out
     assert "model refitted on all 40 labels" in out
+    assert "What predicts is the model refitted on all 40 labels" in Path("run/README.md").read_text()
     code, out, _ = glognn("predict", "run", "--out", "all.csv")
     assert (code, "Used: model refitted on all 40 labels" in out) == (0, True)
     code, out, _ = glognn("evaluate", "run")
     assert "test sets of splits 0, 1, each node scored by the models that have not learned from it" in out
+    assert "Used: " not in out
     assert "not learned" not in glognn("evaluate", "run", "--split", "1")[1]
 
 

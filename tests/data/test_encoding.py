@@ -215,6 +215,15 @@ REFUSED = {
     "lists as text": (["[1, 2]", "[3]"], "holds lists or nested values such as '[1, 2]'"),
     "free text": ([f"about {number} " + "words " * 9 for number in range(30)], "looks like free text"),
     "a value in each row": ([f"name-{number}" for number in range(30)], "30 different values in 30 rows"),
+    "thousands": (
+        [f"{number}.234,50" for number in range(1, 31)],
+        "holds numbers with signs in or around them, such as",
+    ),
+    "currencies": ([f"€{number}.5" for number in range(30)], "such as '€0.5'. Write them plainly, as in 1234.5"),
+    "percent": ([*map(str, range(15)), *(f"{number} %" for number in range(15))], "such as '0 %'. Write them plainly"),
+    "numbers as text": ([str(number) for number in range(30)], "holds numbers as text, such as '0'. Make it a column"),
+    "postal codes": ([f"0{number}117" for number in range(30)], "looks like free text"),
+    "addresses": ([f"10.0.{number}.1" for number in range(30)], "looks like free text"),
 }
 
 
@@ -288,3 +297,63 @@ def test_dates_that_do_not_tell_day_from_month_are_refused() -> None:
 
 def test_dates_in_two_orders_are_words() -> None:
     assert learn(since=["31/12/2024", "12/31/2024"] * 3).columns[0].kind == "category"
+
+
+def test_values_are_told_as_the_table_has_them() -> None:
+    generator = np.random.default_rng(0)
+    amounts = [f"{value:.2f}" for value in generator.lognormal(4, 2, 400)]
+    ages = generator.integers(18, 90, 400).tolist()
+    times = pd.date_range("2019-01-01", periods=400, freq="37h")
+    clocks = [f"{hour:02d}:{minute:02d}" for hour, minute in generator.integers(0, (24, 60), (400, 2)).tolist()]
+    rare = ["DE", "FR", "PL"] * 133 + ["MT"]
+    columns = {
+        "amount": pa.array([None if row == 5 else float(each) for row, each in enumerate(amounts)]),
+        "age": pa.array(ages),
+        "counts": pa.array([row if row % 9 == 0 else 0 for row in range(400)]),
+        "since": pa.array(times.date),
+        "seen": pa.array(times),
+        "at": pa.array([pd.Timestamp(f"2020-01-01 {each}").time() for each in clocks]),
+        "took": pa.array((times - times[0]).to_pytimedelta()),
+        "vip": pa.array([row % 3 == 0 for row in range(400)]),
+        "country": pa.array([None if row == 6 else each for row, each in enumerate(rare)]),
+    }
+    encoding = Encoding.learn(pa.table(columns), list(columns), "t")
+    encoding = Encoding.from_dict(json.loads(json.dumps(encoding.as_dict())))
+    assert scalings(encoding) == {
+        "amount": "quantile", "age": "standard", "counts": "log", "since": "standard", "seen": "standard",
+        "at": "standard", "took": "standard", "vip": "kept", "country": "indicators",
+    }  # fmt: skip
+    x, start, told = encoding.encode(pa.table(columns), "t"), 0, {}
+    for column in encoding.columns:
+        width = len(column.features)
+        told[column.name] = [column.tell(row) for row in x[:, start : start + width]]
+        start += width
+    wanted = ["missing" if row == 5 else f"{float(each):,.15g}" for row, each in enumerate(amounts)]
+    same = np.mean([one == other for one, other in zip(told["amount"], wanted, strict=True)])
+    assert same > 0.95  # in 32 bits, some numbers with the same feature are shorter
+    for one, other in zip(told["amount"], wanted, strict=True):
+        assert one == other or abs(float(one.replace(",", "")) / float(other.replace(",", "")) - 1) < 1e-5
+    assert told["age"] == [str(each) for each in ages]
+    assert told["counts"] == [str(each.as_py()) for each in columns["counts"]]
+    assert told["since"] == [f"{each:%Y-%m-%d}" for each in times]
+    assert told["seen"] == [f"{each:%Y-%m-%d %H:%M}".removesuffix(" 00:00") for each in times]
+    assert told["at"] == clocks
+    assert told["took"][2] == "3.08333 days"
+    assert told["vip"][:2] == ["true", "false"]
+    assert (told["country"][1], told["country"][6], told["country"][-1]) == ("FR", "missing", "other")
+
+
+def test_means_of_features_are_told_where_they_are_means_of_values() -> None:
+    encoding = learn(
+        age=[20.0, 30.0, 40.0, 50.0],
+        day=["2020-01-01", "2020-01-03", "2020-01-03", "2020-01-05"],
+        plan=["a", "a", "b", "b"],
+        vip=[True, False, False, None],
+    )
+    age, day, plan, vip = encoding.columns
+    assert age.tell_mean(0, (30.0 - age.mean) / age.std) == "30"
+    assert day.tell_mean(0, 0.0) == "2020-01-03"
+    assert plan.tell_mean(1, 0.25) == "25 %"
+    assert (vip.tell_mean(0, 1 / 3), vip.tell_mean(1, 0.5)) == ("33.3 %", "50 %")
+    [tail] = learn(tail=[float(each) for each in range(9)] + [1e9]).columns
+    assert (tail.scaling, tail.tell_mean(0, 0.0)) == ("quantile", None)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from glognn.data import npz
-from glognn.data.npz import read_npz, write_npz
+from glognn.data.npz import read_npz, read_sizes, write_npz
 from glognn.data.sources import find_source, load_dataset
 from glognn.errors import InputError
 from glognn.graph.graph import Graph
@@ -30,6 +30,7 @@ def test_round_trip(weighted: bool, sparse: bool, tmp_path: Path) -> None:
     found = read_npz(tmp_path / "g.npz")
     assert Graph.from_data(found).fingerprint() == Graph.from_data(data).fingerprint()
     assert torch.equal(found.train_mask, data.train_mask)
+    assert read_sizes(tmp_path / "g.npz") == (data.num_nodes, data.edge_index.shape[1])
 
 
 def test_optional_parts_may_be_missing(tmp_path: Path) -> None:

@@ -11,12 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer
 
+import glognn
 from glognn.cli import main as cli
-from tests.conftest import MIRROR, ROOT
+from tests.conftest import MIRROR, ROOT, make_data
 from tests.documents.examples import DOCUMENTS, blocks, commands, typed_lines
 
 if not (ROOT / "README.md").is_file():
@@ -125,11 +127,57 @@ def test_what_a_document_says_to_type_works(
         lines = typed_lines(block)
         assert len(lines) == len(block.strip().splitlines()), block
         for words in lines:
-            monkeypatch.setattr(sys, "argv", ["glognn", *words])
-            with pytest.raises(SystemExit) as ended:
-                cli.main()
-            assert not ended.value.code, shlex.join(words)
+            call(words, monkeypatch)
     AFTER.get(document.name, lambda said: None)(capsys.readouterr().out)
+
+
+def call(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["glognn", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert not ended.value.code, shlex.join(words)
+
+
+YOURS = {"README.md": 8, "docs/explain.md": 8, "docs/scale.md": 3}
+"""Commands on files that a reader has, and how many of each document are run; a service and other machines are not."""
+
+
+def write_yours() -> None:
+    """The tables and the graph that those commands name."""
+    random = np.random.default_rng(0)
+    names = np.array([f"u{number}" for number in range(200)])
+    fraud = np.where(np.arange(200) % 2, "yes", "no")
+    users = pd.DataFrame({"user": names, "age": random.normal(np.arange(200) % 2, 1.0), "fraud": fraud})
+    users[120:].drop(columns="age").to_csv("truth.csv", index=False)
+    users.loc[120:, "fraud"] = None
+    payments = pd.DataFrame(random.choice(names, (600, 2)), columns=["from", "to"])
+    users.to_parquet("users.parquet")
+    payments.to_csv("payments.csv", index=False)
+    pd.DataFrame({"user": ["n0", "n1"], "age": [0.5, 1.5]}).to_csv("new.csv", index=False)
+    pd.DataFrame({"from": ["n0", "u3"], "to": ["u5", "n1"]}).to_csv("new_edges.csv", index=False)
+    pd.DataFrame({"user": ["u7", "u150"]}).to_csv("cases.csv", index=False)
+    users.rename(columns={"user": "user_id", "fraud": "is_fraud"}).to_parquet("nodes.parquet")
+    payments.to_parquet("edges.parquet")
+    glognn.write_npz(make_data(num_nodes=60), "graph.npz")
+
+
+@pytest.mark.parametrize(("document", "count"), YOURS.items(), ids=YOURS)
+def test_commands_on_files_of_yours_work(
+    document: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_yours()
+    lines = [words for _, block in blocks(ROOT / document, "") for words in typed_lines(block)]
+    if document == "docs/explain.md":
+        tables = ["--nodes", "users.parquet", "--edges", "payments.csv", "--id", "user", "--label", "fraud"]
+        call(["train", *tables, "--model", "glognn++", "--epochs", "10", "--out", "runs/fraud"], monkeypatch)
+    known = {"users.parquet", "runs/fraud", "graph.npz", "nodes.parquet", "shards"}
+    chosen = [words for words in lines if known & set(words) and not {"serve", "--storage", "--timeout"} & set(words)]
+    for words in chosen:
+        quick = ["--quality", "fast", "--epochs", "10", "--folds", "2"] if "auto" in words else []
+        quick = ["--epochs", "3"] if "--distributed" in words else quick
+        call([*words, *quick], monkeypatch)
+    assert len(chosen) == count
 
 
 @cache
@@ -163,7 +211,7 @@ def test_every_command_of_a_document_is_understood(document: Path) -> None:
 
 def test_how_much_is_tested(figures: dict[str, str]) -> None:
     run = [block for path in DOCUMENTS for block in blocks(path, "python", "bash", "console")]
-    lines = sum(len(typed_lines(block)) for language, block in run if language != "python")
+    lines = sum(len(typed_lines(block)) for language, block in run if language != "python") + sum(YOURS.values())
     figures["commands in documents"] = f"{sum(len(commands(path)) for path in DOCUMENTS)} understood, {lines} run"
     figures["Python examples in documents"] = f"{sum(language == 'python' for language, _ in run)} run"
-    assert lines >= 25
+    assert lines >= 50

@@ -62,3 +62,8 @@ def test_broken_links_and_what_comes_from_elsewhere_are_found(tmp_path) -> None:
         "a.html links to c.html, which is not there",
         "b.html loads https://elsewhere.org/x.js",
     ]
+
+
+def test_lists_that_became_paragraphs_are_found(tmp_path) -> None:
+    (tmp_path / "a.html").write_text("<p>So it is.\n- one\n- two</p><p>A dash - here</p><ul><li>one</li></ul>")
+    assert problems(tmp_path) == ["a.html shows as a paragraph: - one"]

@@ -33,6 +33,7 @@ def main() -> None:
         glognn.tune("pairs", "mlp", trials=2)
         glognn.reproduce("table1", models="glognn++", datasets="texas")
         glognn.bench("pairs", "glognn", repeats=1)
+        assert_type(glognn.explain(own.folder, nodes="n7", top=3)[0].node, int)
     except InputError as error:
         assert_type(str(error), str)
     assert_type(glognn.__version__, str)

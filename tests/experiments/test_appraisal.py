@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from torch_geometric.data import Data
 
+from glognn.data.classes import Classes
 from glognn.data.npz import write_npz
-from glognn.experiments.appraisal import Appraiser, cautions, over_splits
+from glognn.experiments.appraisal import Appraiser, appraise_predictions, cautions, over_splits
 from glognn.experiments.baselines import CONSTANT, LOGISTIC
 from glognn.experiments.config import resolve
+from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import read_report
 from glognn.experiments.run import load_graph, run_splits
+from glognn.experiments.train import train_models
 from glognn.graph.graph import Graph
 from glognn.training.config import TrainingConfig
 from tests.conftest import make_data
@@ -75,6 +80,36 @@ def test_with_a_threshold_baselines_have_one_too() -> None:
     appraiser, config = Appraiser(graph_of()), TrainingConfig(metric="balanced_accuracy")
     plain, decided = (appraiser.baseline_scores(0, config, decided=each) for each in (False, True))
     assert decided[LOGISTIC]["val"] > plain[LOGISTIC]["val"] + 0.05  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("rule", ["precision=0.9", "recall=0.9", "cost=1:50", "validation"])
+def test_a_constant_answer_stays_the_majority_whatever_threshold_is_asked_for(rule: str) -> None:
+    graph, config = graph_of(), TrainingConfig(threshold=rule)
+    scores = Appraiser(graph).baseline_scores(0, config, decided=True)
+    assert scores[CONSTANT]["test"] == pytest.approx(0.75, abs=0.01)
+    some = replace(config, metric="f1")
+    assert Appraiser(graph).baseline_scores(0, some, decided=True)[CONSTANT]["test"] == pytest.approx(0.4, abs=0.01)
+    nodes = graph.indices(0)["test"].numpy()
+    y, classes = graph.y.numpy(), Classes(("legit", "fraud"), "text")
+    told = Predictions("node", pa.array(range(400)), classes, np.eye(2)[y], threshold=0.5, positive=1)
+    found = appraise_predictions(told, graph, [0], some, nodes, y[nodes])["baselines"][CONSTANT]
+    assert found["accuracy"] == pytest.approx((y[nodes] == 0).mean())
+    assert (found["recall"], found["balanced_accuracy"]) == (0.0, 0.5)
+
+
+def test_baselines_read_directions_where_a_model_does(tmp_path: Path) -> None:
+    """A class is told by what goes out and what comes in, and by nothing else."""
+    generator = np.random.default_rng(0)
+    y = torch.arange(200) % 2
+    ones, zeros = np.flatnonzero(y), np.flatnonzero(1 - y)
+    edges = np.stack([generator.choice(zeros, 1500), generator.choice(ones, 1500)])
+    data = Data(torch.from_numpy(generator.normal(size=(200, 2)).astype(np.float32)), torch.from_numpy(edges), y=y)
+    for place, name in enumerate(("train", "val", "test")):
+        data[f"{name}_mask"] = torch.arange(200) // 2 % 3 == place
+    write_npz(data, tmp_path / "graph.npz")
+    given = {"epochs": 2, "hidden_channels": 4, "threads": 1, "device": "cpu"}
+    done = train_models(str(tmp_path / "graph.npz"), ["gcn", "dirgnn"], out=tmp_path / "run", **given)
+    assert [report["baselines"][LOGISTIC]["test"] for report in done.reports] == [1.0, 1.0]
 
 
 def test_the_error_of_a_distance_is_that_of_independent_answers() -> None:

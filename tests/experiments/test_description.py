@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from glognn.experiments.advice import GraphFacts, advise, describe, look
 from glognn.experiments.config import resolve
@@ -41,8 +42,9 @@ FACTS = GraphFacts(
         ({}, "mostly alike (adjusted homophily 0.80 ± 0.02, label informativeness 0.50 ± 0.03)"),
         ({"kinship": TELLING}, "Linked nodes differ in a telling way (adjusted homophily -0.10 ± 0.02"),
         ({"kinship": SILENT}, "tell little of a node's (adjusted homophily 0.13"),
-        ({"kinship": UNCLEAR}, "The 2,000 links between labelled nodes (adjusted homophily 0.45 ± 0.10"),
+        ({"kinship": UNCLEAR}, "neither clearly alike nor clearly different (adjusted homophily 0.45 ± 0.10"),
         ({"kinship": FEW}, "The 30 links between labelled nodes are too few to say"),
+        ({"kinship": replace(FEW, edges=1)}, "The 1 link between labelled nodes is too few to say"),
         ({"kinship": NONE}, "The 0 links between labelled nodes are too few to say"),
         ({"num_features": 0}, "Without features"),
         ({"one_way": True}, "Edges go one way"),
@@ -101,6 +103,13 @@ def test_directions_are_advised_where_no_model_reads_them() -> None:
     assert "--model dirgnn" in advice(one_way)
     assert "--model dirgnn" not in advice(one_way, "dirgnn")
     assert "--model dirgnn" not in advice(one_way, directed=True)
+
+
+def test_nothing_is_said_of_directions_where_most_nodes_have_no_edge() -> None:
+    for others, said in ((0, True), (200, False)):
+        edges = torch.stack([torch.arange(0, 99), torch.arange(1, 100)])
+        data = Data(edge_index=edges, num_nodes=100 + others, y=torch.arange(100 + others) % 2)
+        assert look(Graph.from_data(data), 0, folds=True).one_way is said
 
 
 def test_a_look_counts_labels_that_train_alone() -> None:

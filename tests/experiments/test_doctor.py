@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from importlib import metadata
@@ -41,8 +42,10 @@ def test_nothing_is_wrong_with_this_installation(tmp_path: Path) -> None:
 def test_it_looks_at_what_the_package_is_declared_to_need() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {each.partition(">=")[0] for each in project["dependencies"]} == set(doctor.PACKAGES)
-    optional = project["optional-dependencies"]["serve"]
-    assert {each.partition(">=")[0] for each in optional} == set(doctor.FOR_SERVICE)
+    for extra, (_, needed) in doctor.EXTRAS.items():
+        optional = project["optional-dependencies"][extra]
+        assert {re.split(r"[\[>]", each)[0] for each in optional} == set(needed)
+    assert set(project["optional-dependencies"]) == {*doctor.EXTRAS, "dev", "docs"}
 
 
 def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +104,8 @@ def test_folders_that_are_of_no_use(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_variables_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLOGNN_MIRORR", "/data")
     assert found("GLOGNN_MIRORR").remedy == "Did you mean 'GLOGNN_MIRROR'?"
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/glognn").rglob("*.py"))
+    assert set(re.findall(r'"(GLOGNN_[A-Z_]+)"', source)) == set(doctor.VARIABLES)
 
 
 def test_the_command(tmp_path: Path) -> None:

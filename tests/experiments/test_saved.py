@@ -15,7 +15,7 @@ from glognn.data.npz import write_npz
 from glognn.experiments.config import RunConfig, resolve
 from glognn.experiments.folder import read_report, start_runs
 from glognn.experiments.run import load_graph, run_splits
-from glognn.experiments.saved import open_saved
+from glognn.experiments.saved import open_run, open_saved
 from tests.conftest import make_data
 
 QUICK: dict[str, Any] = {"epochs": 5, "hidden_channels": 8, "threads": 1, "device": "cpu"}
@@ -58,7 +58,7 @@ def test_models_and_splits_of_a_run(tmp_path: Path) -> None:
     found, graph = open_saved(tmp_path / "run", ["glognn"], 3).predict()
     np.testing.assert_array_equal(other.predict_proba(), found.probabilities)
     assert other.data_.test_mask.tolist() == graph.masks["test"][:, 3].tolist()
-    assert open_saved(tmp_path / "run", ["mlp"], average=False).why == "split 1, the first of 2 (--split)"
+    assert open_run(tmp_path / "run", ["mlp"]).why == "split 1, the first of 2 (--split)"
     with pytest.raises(InputError, match="was not trained on split 0. It was on: 1, 3"):
         GloGNNClassifier.load(tmp_path / "run", split=0)
     assert GloGNNClassifier.load(tmp_path / "run", model="mlp").model == "mlp"

@@ -97,6 +97,19 @@ def test_it_predicts_what_was_weighted(folder: Path, tmp_path: Path) -> None:
     assert {state.state for state in verify(folder)} == {"ok", "unfinished"}
 
 
+def test_nodes_of_folds_are_judged_by_the_fold_that_has_not_learned_from_them(folder: Path) -> None:
+    saved = opened(folder)
+    found, graph, nodes, words = saved.held_out()
+    if not saved.record["folds"]:
+        assert (nodes.tolist(), words) == (graph.indices(0)["test"].tolist(), "test set of split 0")
+        return
+    assert nodes.tolist() == np.flatnonzero(graph.y >= 0).tolist()
+    for fold in range(2):
+        own = graph.indices(fold)["val"].numpy()
+        np.testing.assert_allclose(found.probabilities[own], expected(folder, fold)[own], atol=1e-6)
+    assert words.startswith("validation nodes of 2 folds")
+
+
 def test_splits_and_members_by_name(folder: Path) -> None:
     folds = opened(folder).record["folds"]
     single = opened(folder, ["near"])

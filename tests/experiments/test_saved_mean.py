@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch_geometric.data import Data
 
 import glognn
 from glognn.data.npz import write_npz
@@ -55,6 +56,30 @@ def test_several_splits_predict_as_their_mean(trained: Path) -> None:
     for node in nodes:
         judges = [each[split][node] for split in range(3) if tests[node, split]]
         np.testing.assert_allclose(held.probabilities[node], np.mean(judges, axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["run", "refitted"])
+def test_a_classifier_is_loaded_as_what_predicts(name: str, trained: Path, tmp_path: Path) -> None:
+    folder = trained / name
+    loaded, saved = glognn.load_model(folder), open_saved(folder)
+    found, graph = saved.predict()
+    np.testing.assert_allclose(loaded.predict_proba(), found.probabilities, rtol=1e-12)
+    np.testing.assert_array_equal(loaded.predict(), found.predicted)
+    assert saved.why in loaded.origin_
+    data, _ = saved.graph()
+    new = Data(x=data.x[:2], edge_index=torch.tensor([[60, 61], [3, 60]]))
+    np.testing.assert_allclose(loaded.predict_proba(new), saved.score_new(data, new), rtol=1e-12)
+    masks, labelled = graph.masks, graph.y >= 0
+    refitted = name == "refitted"
+    assert loaded.data_.train_mask.tolist() == (labelled if refitted else masks["train"].any(dim=1)).tolist()
+    assert loaded.data_.test_mask.tolist() == (masks["test"].all(dim=1) & (not refitted)).tolist()
+    assert hasattr(loaded, "model_") == refitted
+    assert loaded.explain([5])[0].prediction == loaded.predict([5])[0]
+    with pytest.raises(InputError, match=r"copy the folder of the run, or load one split of it \(split=0\)"):
+        loaded.save(tmp_path / "saved")
+    one = glognn.load_model(folder, split=1)
+    one.save(tmp_path / "saved")
+    np.testing.assert_array_equal(glognn.load_model(tmp_path / "saved").predict_proba(), one.predict_proba())
 
 
 def test_all_labels_train_for_the_epochs_that_validation_chose(trained: Path) -> None:

@@ -385,10 +385,11 @@ def ask(folder: Path, what: Search, count: int, at_once: int) -> list[optuna.tri
     return study.trials
 
 
-def test_several_studies_in_one_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize("models", [["-m", "mlp,gcn"], ["-m", "mlp", "-m", "gcn"]])
+def test_several_studies_in_one_command(models: list[str], tmp_path: Path) -> None:
     from tests.cli.test_datasets import run
 
-    options = ["-m", "mlp,gcn", "-d", "pairs", "--trials", "3", "-s", "0", "--epochs", "2", "--sampler", "random"]
+    options = [*models, "-d", "pairs", "--trials", "3", "-s", "0", "--epochs", "2", "--sampler", "random"]
     out = run("tune", *options, "--hidden-channels", "8", "--workers", "1", "-o", "found", cwd=tmp_path).stdout
     assert "2 studies: 0 of 6 trials done already" in out
     assert "| gcn | " in out

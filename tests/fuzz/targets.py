@@ -288,6 +288,10 @@ def _forget_files(folder: Path) -> None:
         record = json.loads((folder / name / CLASSIFIER).read_text())
         del record[MANIFEST]
         (folder / name / CLASSIFIER).write_text(json.dumps(record))
+    for name in ("shards", "sparse-shards"):
+        record = json.loads((folder / name / SHARDS).read_text())
+        del record["files"]
+        (folder / name / SHARDS).write_text(json.dumps(record))
 
 
 class Fuzzer:

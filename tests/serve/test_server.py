@@ -89,6 +89,8 @@ def test_health_and_description(service: Service) -> None:
     found = service.client.get("/model").json()
     assert found["classes"] == ["no", "yes"]
     assert found["edge_columns"] == [{"from": "id", "to": "id", "times": "weight"}]
+    assert set(found["baselines"]) == {"constant", "logistic regression"}
+    assert set(found["baselines"]["constant"]) <= set(found["scores"])
     assert found["limits"] == {"bytes": 60000, "nodes": 50, "requests": 32, "seconds": 60.0}
 
 
@@ -118,9 +120,10 @@ def test_what_is_wrong_is_answered_in_one_line(service: Service) -> None:
     one_line(service.post("/predict", {"ids": [known], "nodes": []}), 422, "nodes: Extra inputs are not permitted")
     one_line(service.post("/predict", [known]), 422, "The body: ")
     one_line(service.post("/predict", {"ids": [known] * 51}), 413, "at most 50 nodes. Got 51")
-    wrong = {**node, "agee": 3}
-    one_line(service.post("/predict/new", {"nodes": [wrong]}), 422, "'agee' of node 1 is no column of training")
     less = {name: value for name, value in node.items() if name != "age"}
+    for wrong in ({**node, "agee": 3}, {**less, "agee": 3}):
+        told = "'agee' of node 1 is no column of training. Did you mean 'age'?"
+        one_line(service.post("/predict/new", {"nodes": [wrong]}), 422, told)
     one_line(service.post("/predict/new", {"nodes": [less]}), 422, "must have 'age', which node 1 has not: null")
     lost = {"nodes": [node], "edges": [{**edge, "to": "nobody"}]}
     one_line(service.post("/predict/new", lost), 422, 'leave such edges out with "unknown_edges": "drop"')
@@ -181,7 +184,8 @@ def test_it_listens_on_this_machine_alone_and_ends_when_it_is_told(folder: Path)
         port = f":{started.client.base_url.port:04X}"
         bound = [line.split()[1] for line in listening.read_text().splitlines() if line.split()[3] == "0A"]
         assert [each for each in bound if each.endswith(port)] == [f"0100007F{port}"]
-    assert started.client.get("/model").json()["model"] == "an automatic ensemble"
+    served = started.client.get("/model").json()
+    assert (served["model"], set(served["baselines"])) == ("an automatic ensemble", {"constant", "logistic regression"})
     started.client.get("/he%0Aalth%1B[31m", params={"id": "a secret"})
     done = started.end()
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "Ended.")

@@ -84,6 +84,17 @@ def test_snapshots_follow_the_interval(data: Data, tmp_path: Path) -> None:
     assert not checkpoint.path.exists()
 
 
+def test_runs_that_end_are_kept_soon_but_not_one_by_one(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "state.safetensors", interval=60, identity="")
+    assert [checkpoint.due(seconds, ended=True) for seconds in (1, 3)] == [False, True]
+    assert [checkpoint.due(seconds) for seconds in (3, 61)] == [False, True]
+    checkpoint.cost = 1.5  # of large weights: no more than a tenth of the time goes into it
+    assert [checkpoint.due(seconds, ended=True) for seconds in (3, 16, 61)] == [False, True, True]
+    checkpoint.cost = 30.0
+    assert checkpoint.due(61, ended=True)
+    assert Checkpoint(tmp_path / "state.safetensors", interval=0, identity="").due(0, ended=True)
+
+
 def test_a_snapshot_of_another_run_is_refused(data: Data, tmp_path: Path) -> None:
     config = TrainingConfig(epochs=20)
     with pytest.raises(Interrupted):

@@ -19,6 +19,7 @@ from glognn.experiments.config import resolve
 from glognn.experiments.folder import load_model
 from glognn.experiments.plan import settings_hash
 from glognn.experiments.run import load_graph, run_splits
+from glognn.experiments.saved import open_saved
 from glognn.graph.graph import Graph
 from glognn.metrics import Scoring, Thresholds
 from glognn.models.glognn import GloGNNPlusPlus
@@ -100,6 +101,20 @@ def test_a_classifier_takes_weights_of_its_classes(kind: str, tmp_path: Path) ->
     np.testing.assert_array_equal(loaded.predict_proba(), weighted.predict_proba())
     with pytest.raises(InputError, match="'class_weight' parameter of GloGNNClassifier must be weights of the classes"):
         GloGNNClassifier(class_weight={"maybe": 2}).fit(data)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"), [({"threshold": "recall=0.9"}, "recall 0.9"), ({"metric": "roc_auc"}, "macro-F1"), ({}, "")]
+)
+def test_a_saved_classifier_says_what_its_threshold_was_chosen_for(
+    given: dict[str, str], why: str, tmp_path: Path
+) -> None:
+    from glognn import GloGNNClassifier
+
+    GloGNNClassifier(epochs=3, hidden_channels=8, device="cpu", **given).fit(rare_data()).save(tmp_path)
+    told = f"(chosen for {why} on validation nodes)"
+    assert (told in open_saved(tmp_path).describe_threshold()) == bool(why)
+    assert (told in (tmp_path / "README.md").read_text()) == bool(why)
 
 
 @pytest.mark.parametrize("weight", ["balanced", "0=3,1=20"])

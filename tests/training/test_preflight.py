@@ -90,6 +90,9 @@ def test_too_large_is_refused_with_the_numbers(machine: Path, data: Data, monkey
     monkeypatch.setattr(preflight, "_share", preflight._Share(GIB, 8))
     with pytest.raises(TooLargeError, match=r"1\.0 GiB are free for each of 8 workers, .* use fewer workers"):
         check_memory(MLPConfig(hidden_channels=2_000_000), graph, CONFIG)
+    preflight.take_share(GIB, 2, ranks=True)
+    with pytest.raises(TooLargeError, match=r"1\.0 GiB are free for each of 2 ranks, .* more machines \(--nnodes\)"):
+        check_memory(MLPConfig(hidden_channels=2_000_000), graph, CONFIG)
     monkeypatch.setenv("GLOGNN_MEMORY_CHECK", "0")
     check_memory(wide, graph, CONFIG)
 

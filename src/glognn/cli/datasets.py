@@ -13,7 +13,7 @@ from glognn.cli.options import DATASET_NAMES, MIRROR
 from glognn.data.catalog import DATASETS
 from glognn.data.entry import Dataset
 from glognn.data.fetch import cache_dir, is_present, mirror_dir
-from glognn.data.layout import is_of_tables
+from glognn.data.layout import tables_folder
 from glognn.data.sources import Source, find_source
 from glognn.errors import GloGNNError, InputError, MissingFileError
 
@@ -219,9 +219,9 @@ def _print_facts(console: Terminal, source: Source, entry: Dataset | None) -> No
 
 
 def _class_names(source: Source) -> Sequence[Any] | None:
-    """Of the graph that a run folder keeps of a user's tables; others number their classes."""
-    folder = Path(source.name).parent
-    if source.kind != "file" or not is_of_tables(Path(source.name)):
+    """Of a graph that is kept of a user's tables; others number their classes."""
+    folder = tables_folder(Path(source.name)) if source.kind in ("file", "shards") else None
+    if folder is None:
         return None
     from glognn.data.table_graph import KeptTables
 

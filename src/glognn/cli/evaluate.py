@@ -21,7 +21,9 @@ def command(
     run: RUN,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="Table of ids and true classes. [dim]Default: the run's test set.[/dim]"),
+        typer.Option(
+            "--labels", help="Table of ids and true classes. [dim]Default: the nodes that the run held out.[/dim]"
+        ),
     ] = None,
     id: Annotated[
         str | None, typer.Option("--id", help="Its column of ids. [dim]Default: as in training, else the first.[/dim]")
@@ -74,14 +76,15 @@ def command(
       glognn evaluate runs/first --model glognn++ --split 1
 
     --nodes and --edges bring the graph up to date as for 'glognn predict', so that nodes which came later can be
-    judged; their classes are in --labels, or in the table of nodes itself. Of a run on several splits, each node of a
-    test set is judged by the models that have not learned from it.
+    judged; their classes are in --labels, or in the table of nodes itself. Of a run on several splits or folds, each
+    node that was held out is judged by the models that have not learned from it.
     """
     from glognn.cli.terminal import Terminal
     from glognn.data.table_graph import read_labels
     from glognn.data.tables import column_names, find_column
     from glognn.experiments.appraisal import appraise_predictions
     from glognn.experiments.saved import open_saved
+    from glognn.experiments.saved_mean import SavedMean
     from glognn.report.evaluation import class_table, plot_confusion, plot_rankings, plot_reliability, score_table
     from glognn.report.summary import beware
     from glognn.storage import write_json
@@ -90,8 +93,11 @@ def command(
     labels = nodes if labels is None else labels
     if labels is None and (id is not None or label is not None):
         raise InputError("--id and --label are columns of a table of truth. Give it with --labels FILE.")
-    names, now = [] if labels is None else column_names(labels), None
+    now = None
     chosen, console = open_saved(run, [model] if model else [], split), Terminal()
+    if labels is not None:
+        dialect = chosen.dialect_of(labels)
+        names = column_names(labels, dialect)
     chosen = chosen.deciding(threshold or "auto", data_mirror)
     if labels is None:
         if given:
@@ -116,7 +122,7 @@ def command(
         ]
         if columns[0] == columns[1]:
             raise InputError(f"--id and --label must be two columns of '{labels}'. Got '{columns[0]}' for both.")
-        places, y = read_labels(predictions.ids, predictions.classes, labels, *columns)
+        places, y = read_labels(predictions.ids, predictions.classes, labels, columns[0], columns[1], dialect)
         truth = str(labels)
     positive = None if positive_class is None else predictions.classes.find(positive_class, "--positive-class")
     beside = appraise_predictions(
@@ -145,7 +151,7 @@ def command(
         write_json(folder / RECORD, found)
     except OSError as error:
         raise InputError(str(error)) from None
-    if chosen.why:
+    if chosen.why and not (labels is None and isinstance(chosen, SavedMean) and chosen.refitted):
         console.out(f"Used: {chosen.why}")
     if told := chosen.describe_threshold():
         console.out(told)

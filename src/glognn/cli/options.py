@@ -1,6 +1,7 @@
 """Command-line options made from declared settings: one flag for each, with its default and allowed values.
 
-``--help`` shows the flags most runs need, in panels (:data:`PANELS`); ``--help-all`` shows every one.
+``--help`` shows the flags most runs need, in panels (:data:`PANELS`), settings in a sentence each; ``--help-all`` shows
+every one, in full.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 import os
+import re
 import typing
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -56,7 +58,7 @@ SELDOM = (
 )  # fmt: skip
 """Flags of a command's own that only ``--help-all`` shows; one that is not named here or above is always shown."""
 _MORE = "More"
-_WIDEST_METAVAR = 32
+_WIDEST_METAVAR, _WIDEST_BRIEF = 32, 20
 _OF_MODELS = "Settings of models ('glognn models NAME' shows those of one)"
 _COMPLETING = "_GLOGNN_COMPLETE" in os.environ
 """Whether the shell asks what could come next: it offers hidden flags, too."""
@@ -92,16 +94,16 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _parameter(info: SettingInfo, help: str, panel: str) -> inspect.Parameter:
+def _parameter(info: SettingInfo, panel: str, owners: Iterable[str] = (), *, brief: bool = False) -> inspect.Parameter:
     names = [flag(info.name)]
     if info.rule.kind is bool:
         names = [f"{names[0]}/--no-{names[0][2:]}"]
     option = typer.Option(
         *names,
-        help=help,
+        help=_help(info, owners, brief),
         rich_help_panel=panel,
         show_default=False,
-        metavar=_metavar(info),
+        metavar=_metavar(info, brief),
         autocompletion=among(info.rule.words) if info.rule.words else None,
     )
     return inspect.Parameter(
@@ -112,33 +114,35 @@ def _parameter(info: SettingInfo, help: str, panel: str) -> inspect.Parameter:
     )
 
 
-def _metavar(info: SettingInfo) -> str | None:
+def _metavar(info: SettingInfo, brief: bool) -> str | None:
     if info.rule.kind is bool:
         return None
     if info.rule.words:
         joined = "|".join(info.rule.words)
-        return joined if len(joined) <= _WIDEST_METAVAR else "WORD"
+        return joined if len(joined) <= (_WIDEST_BRIEF if brief else _WIDEST_METAVAR) else "WORD"
     return {int: "INT", float: "NUMBER"}.get(info.rule.kind)
 
 
-def _help(info: SettingInfo, owners: Iterable[str] = ()) -> str:
+def _help(info: SettingInfo, owners: Iterable[str], brief: bool) -> str:
     free = info.rule.kind is str and not info.rule.words
-    said = free or info.rule.kind is bool or _metavar(info) == "|".join(info.rule.words)
+    said = free or info.rule.kind is bool or _metavar(info, brief) == "|".join(info.rule.words)
+    said = said or (brief and not info.rule.words)
     described = info.rule.describe()
     allowed = "" if said else f"{described[0].upper()}{described[1:]}. "
     models = f" Models: {', '.join(owners)}." if owners else ""
     default = "" if info.default == "" else f"Default: {info.default}."
-    return f"{info.help} [dim]{_escape(allowed)}{default}{models}[/dim]"
+    text = re.split(r"\. |; |: '", info.help.removesuffix("."))[0] + "." if brief else info.help
+    return f"{text} [dim]{_escape(allowed)}{default}{models}[/dim]"
 
 
 def _escape(text: str) -> str:
     return text.replace("[", r"\[")
 
 
-def setting_parameters() -> list[inspect.Parameter]:
+def setting_parameters(*, brief: bool = False) -> list[inspect.Parameter]:
     """One option for each setting of the graph, of training and of any model; left out means ``None``."""
-    parameters = [_parameter(info, _help(info), "Graph") for info in GraphConfig.infos()]
-    parameters += [_parameter(info, _help(info), "Training") for info in TrainingConfig.infos()]
+    parameters = [_parameter(info, "Graph", brief=brief) for info in GraphConfig.infos()]
+    parameters += [_parameter(info, "Training", brief=brief) for info in TrainingConfig.infos()]
     by_name: dict[str, list[tuple[str, SettingInfo]]] = {}
     for config in MODELS.values():
         for info in config.infos():
@@ -146,14 +150,18 @@ def setting_parameters() -> list[inspect.Parameter]:
     for owners in by_name.values():
         info = owners[0][1]
         names = [name for name, _ in owners]
-        parameters.append(_parameter(info, _help(info, names if len(names) < len(MODELS) else ()), _OF_MODELS))
+        parameters.append(_parameter(info, _OF_MODELS, names if len(names) < len(MODELS) else (), brief=brief))
     return parameters
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
+        full = {each.name: typing.get_args(each.annotation)[1] for each in setting_parameters()}
         for parameter in context.command.params:
             parameter.hidden = False  # type: ignore[attr-defined]
+            if (option := full.get(parameter.name or "")) is not None:
+                parameter.help = option.help  # type: ignore[attr-defined]
+                parameter.metavar = option.metavar or parameter.metavar
         typer.echo(context.get_help())
         raise typer.Exit
 
@@ -164,7 +172,7 @@ HELP_ALL = inspect.Parameter(
     default=False,
     annotation=Annotated[
         bool,
-        typer.Option("--help-all", help="Show every flag, with all settings.", callback=_show_all, is_eager=True),
+        typer.Option("--help-all", help="Show every flag, in full.", callback=_show_all, is_eager=True),
     ],
 )
 
@@ -201,7 +209,7 @@ def with_settings(function: Callable[..., None]) -> Callable[..., None]:
     Numbers arrive as typed and are checked by the settings themselves, so that every error has the same words.
     """
     own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    arranged = [*_arranged(_keyword_only(own), setting_parameters()), HELP_ALL]
+    arranged = [*_arranged(_keyword_only(own), setting_parameters(brief=True)), HELP_ALL]
     groups: list[type[Settings]] = [GraphConfig, TrainingConfig, *MODELS.values()]
     rules = {info.name: info.rule for group in groups for info in group.infos()}
 

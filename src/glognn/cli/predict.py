@@ -98,16 +98,7 @@ def command(
       glognn predict runs/fraud --spreadsheet --out for-excel.csv
     """
     from glognn.cli.terminal import Terminal
-    from glognn.data.table_graph import find_nodes
-    from glognn.data.tables import (
-        check_header,
-        column_names,
-        find_column,
-        for_spreadsheets,
-        read_table,
-        table_format,
-        write_table,
-    )
+    from glognn.data.tables import for_spreadsheets, table_format, write_table
     from glognn.experiments.saved import open_saved
 
     if table_format(out)[0] not in ("csv", "tsv") and spreadsheet:
@@ -129,11 +120,7 @@ def command(
     else:
         found, _ = chosen.predict(data_mirror)
     if ids is not None:
-        names = column_names(ids)
-        column = find_column(ids, names, found.id_column if found.id_column in names else None, 0, "--ids")
-        check_header(ids, [column], found.ids)
-        listed = read_table(ids, [column], ids=[column])[column]
-        wanted = find_nodes(listed, found.ids, f"column '{column}' of '{ids}'")
+        wanted = chosen.read_nodes(ids, found.ids, found.id_column, "--ids")
     table = found.table(wanted)
     try:
         write_table(for_spreadsheets(table) if spreadsheet else table, out)

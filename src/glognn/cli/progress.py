@@ -21,6 +21,7 @@ from rich.status import Status
 
 from glognn.cli.tables import describe_graph, describe_tables
 from glognn.cli.terminal import Terminal
+from glognn.data.sources import find_source
 from glognn.experiments.layout import REFIT
 from glognn.experiments.plan import DOES_NOT_FIT
 from glognn.experiments.progress import Progress, Work
@@ -197,8 +198,9 @@ class Display(Progress):
         known = [each["val"]["mean"] for each in record["members"] if each["val"] is not None]
         rank = 1 + sum(score > entry["val"]["mean"] for score in known)
         metric = record["metric"]
+        tried = f", tried {entry['reason'].partition(',')[0]}" if entry["state"] == "tried" else ""
         self._say(
-            f"  {rank}. of {len(known)}: {name}{', trained longer' if longer else ''}, validation "
+            f"  {rank}. of {len(known)}: {name}{tried}{', trained longer' if longer else ''}, validation "
             f"{score_name(record)} {shown(metric, entry['val'])}{unit(metric)}, "
             f"{entry['seconds_to_fit']:.1f} s; ensemble so far {shown(metric, record['val'])}"
             f"{unit(metric)}"
@@ -238,7 +240,7 @@ class Display(Progress):
 def _searches(work: Work) -> str:
     search = next(iter(work.searches.values()))
     single = len(work.searches) == 1
-    title = f"{search.model} on {search.dataset}" if single else f"{len(work.searches)} studies"
+    title = f"{search.model} on {find_source(search.dataset).label}" if single else f"{len(work.searches)} studies"
     size = f" ({len(search.whole_space().parameters)} settings)" if single else ""
     return (
         f"{title}: {work.done} of {work.total} trials done already, space {search.space}{size}, {work.workers} at a "

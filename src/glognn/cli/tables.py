@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glognn.data.layout import tables_folder
 from glognn.data.sources import find_source
 from glognn.errors import InputError
+from glognn.graph.config import SCALED_FEATURES
 
 if TYPE_CHECKING:
     from glognn.cli.terminal import Terminal
@@ -136,6 +138,8 @@ def describe_tables(console: Terminal, tables: KeptTables, options: TableOptions
     """What was read of a user's tables, and as what."""
     from rich.table import Table
 
+    from glognn.data.tables import column_names
+
     read, encoding = tables.read, tables.encoding
     lines = [f"{options.nodes}: {read['nodes']:,} nodes, ids '{tables.id_column}'{_signs(read, options.node_table)}"]
     several = len(tables.edge_columns) > 1
@@ -143,10 +147,15 @@ def describe_tables(console: Terminal, tables: KeptTables, options: TableOptions
         named = " + ".join(f"'{name}'" for name in columns.weights)
         scaled = " (each divided by its mean)" if columns.means and columns.means != (1.0,) else ""
         weights = f", weights {named}{scaled}" if named else ""
-        lines.append(
-            f"{path}: {count:,} edges, '{columns.source}' -> '{columns.target}'{weights}{_signs(read, path)}"
-            + ("" if several else f"; {read['unknown_edges_dropped']:,} to unknown ids dropped")
-        )
+        used = {columns.source, columns.target, *columns.weights}
+        unread = [f"'{name}'" for name in column_names(path, tables.dialect) if name not in used]
+        parts = [f"{path}: {count:,} edges, '{columns.source}' -> '{columns.target}'{weights}{_signs(read, path)}"]
+        if unread:
+            hint = "" if columns.weights else " (--edge-weight takes columns of weights)"
+            parts.append(f"not read: {', '.join(unread[:_SHOWN])}{' ...' if len(unread) > _SHOWN else ''}{hint}")
+        if not several:
+            parts.append(f"{read['unknown_edges_dropped']:,} to unknown ids dropped")
+        lines.append("; ".join(parts))
     if several:
         lines.append(
             f"all {read['edges']:,} edges are added up: one that is in two tables has the weight of both; "
@@ -190,14 +199,17 @@ def _signs(read: dict[str, Any], path: object) -> str:
 
 
 def describe_graph(facts: dict[str, Any]) -> str:
-    """What a graph is that models are about to be trained on."""
+    """What a graph is that models are about to be trained on; where it is of tables, these have told of the sets."""
     edges = facts["edges"]
+    splits = f"splits: {facts['num_splits']}, {facts['splits_origin']}\n"
+    scaled = facts.get("feature_normalization", "none")  # which came later
+    features = "" if scaled == "none" else f"features: {SCALED_FEATURES[scaled]} (--feature-normalization)\n"
     return (
         f"{find_source(facts['dataset']).label}: {facts['num_nodes']:,} nodes, {facts['num_entries']:,} adjacency "
         f"entries, {facts['num_features']:,} features, {facts['num_classes']} classes, "
         f"{facts['num_isolated']:,} isolated nodes\n"
         f"edges: {edges['given']:,} given, {edges['duplicates_merged']:,} repeated ones merged, "
         f"{edges['reverse_added']:,} reverse ones added, {edges['self_loops_kept']:,} self-loops kept, "
-        f"{edges['self_loops_removed']:,} removed\n"
-        f"splits: {facts['num_splits']}, {facts['splits_origin']}\n"
+        f"{edges['self_loops_removed']:,} removed\n{features}"
+        + ("" if tables_folder(Path(facts["dataset"])) else splits)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,8 +89,8 @@ def command(
         str | None,
         typer.Option(
             "--quality",
-            help="With auto: 'fast', 'good' or 'best', the first 3 or 12 members of the portfolio, or all. "
-            "[dim]Default: good.[/dim]",
+            help="With auto: 'fast', the first 3 members of the portfolio; 'good', the first 12, and the others where "
+            "these leave time; 'best', all. [dim]Default: good.[/dim]",
         ),
     ] = None,
     folds: Annotated[
@@ -188,11 +189,16 @@ def command(
     flags = tables if resume is not None else {}  # refused beside it, complete or not
     only_auto = {"time_limit": time_limit, "quality": quality, "folds": folds, "portfolio": portfolio}
     chosen = {name: value for name, value in only_auto.items() if value is not None}
-    if distributed and tables and not model and config is None:
-        raise InputError("--distributed trains models that are named: add --model, such as --model glognn++.")
     if distributed and (refit or workers):
         raise InputError(f"--distributed trains on given splits. Leave out {'--refit' if refit else '--workers'}.")
+    if not distributed and "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ["WORLD_SIZE"]) > 1:
+        raise InputError("torchrun has started several processes, which train one model with --distributed: add it.")
     if means_auto(model or (), tables=bool(tables), config=config, tune=tune, resume=resume):
+        if distributed:
+            raise InputError(
+                "--distributed trains models that are named, not the portfolio of --model auto: "
+                "name one, such as --model glognn++."
+            )
         if refit:
             raise InputError("--model auto uses all labels already, in folds. Leave out --refit, or name a model.")
         where = {"splits": splits, "out": out, "resume": resume, "data_mirror": data_mirror}
@@ -219,13 +225,15 @@ def command(
                 word = "Interrupted" if isinstance(error, KeyboardInterrupt) else "Stopped"
                 console.out(f"{word}. Go on with: glognn train --resume {display.work.folder}")
             raise
+    from glognn.experiments.refit import describe_refit, read_refit
     from glognn.report.curves import plot_curves
     from glognn.report.models import compare_runs
 
     plot_curves(done.folder, done.runs)
     kept = _kept_tables(done.folder)
     for place, report in zip(done.runs, done.reports, strict=True):
-        write_text(place / CARD, run_card(report, kept))
+        record = read_refit(place)
+        write_text(place / CARD, run_card(report, kept, "" if record is None else describe_refit(record)))
     if len(done.runs) > 1:
         compare_runs(done.folder, done.runs)
     console.print()
@@ -233,6 +241,8 @@ def command(
     for told in filter(None, (decisions(done.reports), beware(done.reports))):
         console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
+    if distributed:
+        console.out(f"Beside baselines, in one process: glognn evaluate {done.folder}")
 
 
 def _kept_tables(folder: Path) -> KeptTables | None:
@@ -266,7 +276,6 @@ def _auto(console: Terminal, quiet: bool, **asked: Any) -> None:
     console.out(f"{STAR} {BEST} on validation; {score_name(done.record)}; splits: {done.record['splits_origin']}")
     for told in filter(None, (decisions([ensemble_decision(done.record)]), beware([done.record]))):
         console.out(f"\n{told}")
-    left = [each for each in done.record["members"] if each["state"] == "not reached"]
-    if left:
+    if any(each["state"] in ("not reached", "tried") for each in done.record["members"]):
         console.out(f"\n{done.record['ended'].capitalize()}. Go on with: glognn train --resume {done.folder}")
     console.out(f"\nRun folder: {done.folder}")

@@ -9,6 +9,7 @@ import typer
 
 from glognn.cli.options import MIRROR, WORKERS, with_settings
 from glognn.cli.tables import table_options, with_tables
+from glognn.experiments.config import DEFAULT_MODEL
 from glognn.experiments.search import SAMPLERS
 from glognn.experiments.tune import DEFAULT_SPACE, tune
 from glognn.models.configs import MODELS
@@ -19,16 +20,23 @@ from glognn.models.configs import MODELS
 def command(
     tables: dict[str, Any],
     datasets: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--dataset",
             "-d",
-            help="A dataset by name, a twin or a .npz file; or several, with commas. [dim]Default: pairs.[/dim]",
+            help="A dataset by name, a twin or a .npz file; repeat it, or write commas, for several. "
+            "[dim]Default: pairs.[/dim]",
         ),
     ] = None,
     models: Annotated[
-        str, typer.Option("--model", "-m", help=f"One or several of {', '.join(MODELS)}, with commas.")
-    ] = "glognn++",
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help=f"One of {', '.join(MODELS)}; repeat it, or write commas, for several. "
+            f"[dim]Default: {DEFAULT_MODEL}.[/dim]",
+        ),
+    ] = None,
     trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of each study in all.")] = 100,
     space: Annotated[
         str, typer.Option("--space", help="wide (ours), paper-small or paper-large (the paper's grids; GloGNN only).")
@@ -104,8 +112,8 @@ def command(
 
     with Display(Terminal()) as display:
         tune(
-            datasets,
-            models,
+            ",".join(datasets or []) or None,
+            ",".join(models or [DEFAULT_MODEL]),
             trials=trials,
             space=space,
             splits=splits,

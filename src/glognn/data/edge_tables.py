@@ -20,7 +20,7 @@ from glognn.data.frames import Frame
 from glognn.data.ids import distinct, locate, name_some, read_ids, spelling
 from glognn.data.tables import DETECTED, check_header, column_names, find_column, read_blocks, read_table
 from glognn.errors import InputError
-from glognn.settings import suggest
+from glognn.settings import check_word, suggest
 
 UNKNOWN = ("error", "drop")
 _NO_EDGE = "No edge of '{}' joins two nodes of the node table: are these the same ids?"
@@ -118,8 +118,7 @@ def _ends(
     dialect: Dialect,
 ) -> tuple[str, str]:
     """The columns of an edge table's ends; what cannot be its columns is refused."""
-    if unknown not in UNKNOWN:
-        raise InputError(f"--unknown-edges must be one of {', '.join(UNKNOWN)}. Got {unknown!r} instead.")
+    check_word("--unknown-edges", unknown, UNKNOWN)
     names = column_names(path, dialect)
     find_column(path, names, None, 1, "")
     first = find_column(path, names, source, 0, "--source")

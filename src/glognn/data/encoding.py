@@ -16,9 +16,11 @@ trained.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 import numpy as np
@@ -47,6 +49,8 @@ SCALINGS = {
     "indicators": "0 or 1 for each value",
 }
 """What is done to the values of a column, in the words of the summary and the model card."""
+TIME, DURATION = "time of day", "duration"
+"""Columns of dates that hold none."""
 OUT, IN = "edges out", "edges in"
 """The columns of degrees."""
 _TEXT_LENGTH = 50
@@ -68,7 +72,12 @@ COLUMN: Form = {
     "missing": bool,
 }
 """Of a column in a record of any version."""
-_ADDED: Form = {"scaling": set(SCALINGS), "unit": NUMBER, "knots": [[NUMBER]], "order": {"", DAY_FIRST, MONTH_FIRST}}
+_ADDED: Form = {
+    "scaling": set(SCALINGS),
+    "unit": NUMBER,
+    "knots": [[NUMBER]],
+    "order": {"", DAY_FIRST, MONTH_FIRST, TIME, DURATION},
+}
 """What the first version had not."""
 
 
@@ -85,7 +94,8 @@ class Column:
         values: Categories with a column each.
         other: Whether there is a column for all other categories.
         missing: Whether there is a column that says where the value is missing.
-        order: Of dates written as 31/12/2024 or 12/31/2024 are, what they begin with.
+        order: Of dates written as 31/12/2024 or 12/31/2024 are, what they begin with; or that they are times of day, or
+            durations.
     """
 
     name: str
@@ -152,6 +162,41 @@ class Column:
             found = np.where(indicators.max(axis=1, initial=0) > 0.5, indicators.argmax(axis=1), len(names) - 1)
             return np.asarray(names[np.where(absent, len(names) - 1, found)])
         return np.where(absent, np.nan, self._unscale(features[:, 0].astype(np.float64)))
+
+    def tell(self, features: npt.NDArray[Any]) -> str:
+        """The value that the features of one row stand for, as a reader of the table knows it."""
+        value = self.decode(features[np.newaxis])[0]
+        if value is None or (self.kind != "category" and np.isnan(value)):
+            return "missing"
+        return str(value) if self.kind == "category" else self.tell_number(features[0])
+
+    def tell_number(self, encoded: float) -> str:
+        """The shortest number, or date, that is encoded as this one is; of what is true or false, which."""
+        if self.kind == "boolean":
+            return "true" if encoded > 0.5 else "false"
+        wanted = np.float32(encoded)
+        number = float(self._unscale(np.array([wanted], dtype=np.float64))[0])
+        if self.kind == "date":
+            steps = (number if unit is None else round(number * unit) / unit for unit in (1, 1440, 86_400, None))
+            return _date_text(next(each for each in steps if each == number or self._is(each, wanted)), self.order)
+        shortest = (float(f"{number:.{digits}e}") for digits in range(17))
+        return f"{next((each for each in shortest if self._is(each, wanted)), number):,.15g}"
+
+    def tell_mean(self, feature: int, encoded: float) -> str | None:
+        """What the mean of one of its features over several rows says of their values, of which missing ones count as
+        the encoding fills them; ``None`` where scaling is not linear, and a mean of it is none of theirs."""
+        if self.scaling in ("indicators", "kept") or feature:
+            return f"{100 * encoded:.3g} %"
+        if self.scaling != "standard":
+            return None
+        number = encoded * self.std + self.mean
+        return _date_text(number, self.order) if self.kind == "date" else f"{float(f'{number:.3e}'):,.15g}"
+
+    def _is(self, number: float, encoded: np.float32) -> bool:
+        """Whether a number is encoded so; one beyond those of training, which is taken for their end, is not."""
+        if self.scaling == "quantile" and not self.knots[0][0] <= number <= self.knots[-1][0]:
+            return False
+        return bool(np.float32(self._scale(np.array([number]))[0]) == encoded)
 
     def _unscale(self, numbers: FloatArray) -> FloatArray:
         if self.scaling == "standard":
@@ -321,6 +366,18 @@ class Encoding:
         return cls(tuple(columns), content["dropped"])
 
 
+def _date_text(days: float, order: str) -> str:
+    """A date, with its time where it has one; a time of day, or a duration, by itself."""
+    seconds = round(days * 86_400)
+    if order == DURATION:
+        return f"{days:,.6g} days"
+    if not -719_162 <= days < 2_932_896:
+        return f"{days:,.6g} days since 1970"
+    found = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    clock = f"{found:%H:%M:%S}".removesuffix(":00")
+    return clock if order == TIME else f"{found:%Y-%m-%d}" + (f" {clock}" if seconds % 86_400 else "")
+
+
 def _completed(column: Mapping[str, Any]) -> dict[str, Any]:
     """A column of a record; those of the first version had one scaling for each kind."""
     first = {"boolean": "kept", "category": "indicators"}.get(column["kind"], "standard")
@@ -394,7 +451,7 @@ def _kind(column: Values) -> tuple[str, str]:
     if pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found):
         return "number", ""
     if pa.types.is_temporal(found):
-        return "date", ""
+        return "date", TIME if pa.types.is_time(found) else DURATION if pa.types.is_duration(found) else ""
     if pa.types.is_null(found):
         return "category", ""
     if pa.types.is_string(found):
@@ -443,6 +500,11 @@ def _learn_category(name: str, column: Values, rare: float) -> Column | str:
     return Column(name=name, kind="category", scaling="indicators", values=values, other=other, missing=missing)
 
 
+_PLAIN_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d+)?")
+_ADORNED_NUMBER = re.compile(
+    r"[-+]?[^\w\s]?\s?[-+]?([1-9]\d{0,2}([.,' \u00a0\u202f]\d{3})+|0|[1-9]\d*)([.,]\d+)?\s?([^\d\s]{1,3})?"
+)
+"""With signs for thousands, as in 1,234.50, or a currency, a unit or percent beside them."""
 _APART = "Give each element a column of its own: numbers for embeddings, true or false for words."
 
 
@@ -462,6 +524,14 @@ def _why_text(column: Values) -> str:
         reason = f"{len(counts):,} different values in {total:,} rows, such as {example!r}"
     if not reason:
         return ""
+    adorned = [text for text in counts if not _PLAIN_NUMBER.fullmatch(text)]
+    if not adorned:
+        return f"holds numbers as text, such as {example!r}. Make it a column of numbers."
+    if all(map(_ADORNED_NUMBER.fullmatch, adorned)):
+        return (
+            f"holds numbers with signs in or around them, such as {adorned[0]!r}. Write them plainly, as in 1234.5: "
+            "without signs for thousands, currencies, units or percent."
+        )
     return (
         f"looks like free text: {reason}. Put numbers made of it, as embeddings are, into columns of their own, or "
         "take it for categories with --category-columns."
@@ -501,5 +571,5 @@ def _micros(column: Values, order: str) -> Values:
     if not (pa.types.is_temporal(found) or pa.types.is_string(found) or pa.types.is_null(found)):
         raise pa.ArrowInvalid("no dates")
     if pa.types.is_string(found):
-        return text_dates(column, order)
+        return text_dates(column, "" if order in (TIME, DURATION) else order)
     return column.cast(pa.timestamp("us", getattr(found, "tz", None)), safe=False)

@@ -8,7 +8,6 @@ the cache only whole and checked.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import logging
 import os
 import shutil
@@ -22,6 +21,7 @@ from typing import IO, Any
 
 from glognn.data.entry import Dataset, PublishedFile
 from glognn.errors import InputError, MissingFileError
+from glognn.storage import file_sha256
 
 logger = logging.getLogger(__name__)
 
@@ -49,12 +49,6 @@ def mirror_dir(given: str | Path | None = None) -> Path | None:
     if not folder.is_dir():
         raise InputError(f"The data mirror must be a folder. Got '{named}' instead.")
     return folder
-
-
-def file_sha256(path: Path) -> str:
-    """Of the content of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _in_mirror(file: PublishedFile, mirror: Path) -> Path | None:

@@ -54,17 +54,20 @@ class NamedGraph:
         return find_named(given, self.ids, int(self.data.num_nodes))
 
 
-def find_named(given: Any, ids: Values | None, num_nodes: int) -> IntArray:
+def find_named(given: Any, ids: Values | None, num_nodes: int, what: str = "X") -> IntArray:
     """See :meth:`NamedGraph.find`."""
     import pyarrow as pa
 
     values = np.asarray(given)
     values = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
     if ids is not None and values.ndim == 1 and not (values.dtype.kind in "iu" and pa.types.is_string(ids.type)):
-        return find_nodes(pa.chunked_array([pa.array(values)]), ids, "X")
+        return find_nodes(pa.chunked_array([pa.array(values)]), ids, what)
     if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
+        wanted = "whole numbers" if ids is None else "ids"
+        remedy = " Features of nodes are fitted with edges as 'adjacency', not as the parameter 'graph'."
         raise InputError(
-            f"Nodes of a graph must be a list of whole numbers. Got {values.dtype} of shape {values.shape} instead."
+            f"Nodes of a graph must be a list of {wanted}. Got {values.dtype} of shape {values.shape} instead."
+            f"{remedy if values.ndim == 2 else ''}"
         )
     if values.size and not 0 <= values.min() <= values.max() < num_nodes:
         wrong = values[(values < 0) | (values >= num_nodes)][0]

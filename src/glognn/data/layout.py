@@ -7,9 +7,11 @@ SHARDS = "shards.json"
 GRAPH, TABLES, NODES = "graph.npz", "tables.json", "nodes.parquet"
 
 
-def is_of_tables(graph: Path) -> bool:
-    """Whether a graph file was made of the tables that are kept beside it, as one by another name is not."""
-    return graph.name == GRAPH and (graph.parent / TABLES).is_file()
+def tables_folder(graph: Path) -> Path | None:
+    """Where is kept what a graph's tables were: beside its file, unless that has another name, or with its parts."""
+    folder = graph if (graph / SHARDS).is_file() else graph.parent
+    kept = graph.name == GRAPH or folder is graph
+    return folder if kept and (folder / TABLES).is_file() else None
 
 
 ENCODED = "features_encoded"

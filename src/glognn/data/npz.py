@@ -96,15 +96,31 @@ def _declared_bytes(archive: zipfile.ZipFile, name: str) -> int:
     """What an array takes, from its head; that it is what lies there is checked before anything is allocated."""
     member = _member(archive, name)
     with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        if version not in readers:
-            raise ValueError(f"the array '{name}' is of the unknown version {version}")
-        shape, _, dtype = readers[version](file)
-        size, held = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
+        shape, dtype = _head(file, name)
+        size, held = math.prod(shape) * int(dtype.itemsize), member.file_size - file.tell()
     if not dtype.hasobject and size != held:
         raise ValueError(f"the array '{name}' of shape {shape} must have {size:,} bytes. Got {held:,} instead")
     return size
+
+
+def _head(file: Any, name: str) -> tuple[tuple[int, ...], Any]:
+    """Shape and type of an array."""
+    version = np.lib.format.read_magic(file)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"the array '{name}' is of the unknown version {version}")
+    shape, _, dtype = readers[version](file)
+    return shape, dtype
+
+
+def read_sizes(path: Path) -> tuple[int, int]:
+    """How many nodes and edges a graph file that :func:`write_npz` wrote has, from the heads of its arrays alone."""
+    with zipfile.ZipFile(path) as archive:
+        shapes = []
+        for name in ("node_labels", "edge_index"):
+            with archive.open(_member(archive, name)) as file:
+                shapes.append(_head(file, name)[0])
+    return shapes[0][0], shapes[1][1]
 
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> Array:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from glognn.data.catalog import DATASETS
 from glognn.data.entry import Dataset, PublishedFile
-from glognn.data.fetch import fetch, file_sha256, forget_unverified, mirror_dir
+from glognn.data.fetch import fetch, forget_unverified, mirror_dir
 from glognn.data.layout import ENCODED, SHARDS
 from glognn.errors import DataWarning, InputError, MissingFileError
 from glognn.graph.config import GraphConfig
 from glognn.records import read_record
 from glognn.settings import nearest, suggest
+from glognn.storage import file_sha256
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

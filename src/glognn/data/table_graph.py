@@ -18,15 +18,14 @@ from glognn.data.classes import KINDS, Classes
 from glognn.data.dialect import Dialect
 from glognn.data.edge_tables import EdgeColumns, Edges, read_relations
 from glognn.data.encoding import COLUMN, IN, OUT, RARE_SHARE, Encoding
-from glognn.data.fetch import file_sha256
 from glognn.data.frames import Frame, as_edge_table, as_table
 from glognn.data.ids import distinct, name_some, positions, read_ids, spelling, unique_ids
-from glognn.data.layout import GRAPH, NODES, TABLES, is_of_tables
-from glognn.data.tables import check_header, column_names, find_column, read_table, text_signs, write_table
+from glognn.data.layout import GRAPH, NODES, TABLES, tables_folder
+from glognn.data.tables import DETECTED, check_header, column_names, find_column, read_table, text_signs, write_table
 from glognn.errors import InputError
 from glognn.records import NUMBER, Form, check_version, misfit, read_record
 from glognn.settings import suggest
-from glognn.storage import write_json
+from glognn.storage import file_sha256, write_json
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -224,10 +223,10 @@ def table_of_degrees(degrees: Sequence[IntArray]) -> Table:
 
 
 def kept_classes(graph: Path) -> Classes | None:
-    """The classes of a graph file that was made of tables, which lie beside it."""
-    if not is_of_tables(graph):
+    """The classes of a graph that was made of tables."""
+    if (folder := tables_folder(graph)) is None:
         return None
-    path = graph.parent / TABLES
+    path = folder / TABLES
     check_version(path, read_record(path, {}), SCHEMA_VERSION)
     content = read_record(path, {"classes": _KEPT["classes"]})
     try:
@@ -395,9 +394,11 @@ def read_facts(
     }
 
 
-def read_labels(tables_ids: Values, classes: Classes, path: Path, id: str, label: str) -> tuple[IntArray, IntArray]:
+def read_labels(
+    tables_ids: Values, classes: Classes, path: Path, id: str, label: str, dialect: Dialect = DETECTED
+) -> tuple[IntArray, IntArray]:
     """Places of nodes and their classes from a table of truth; rows without a label are left out."""
-    table = read_table(path, [id, label], ids=[id], text=[label])
+    table = read_table(path, [id, label], ids=[id], text=[label], dialect=dialect)
     check_header(path, [id], tables_ids)
     found = find_nodes(table[id], tables_ids, f"column '{id}' of '{path}'")
     y = classes.numbers(table[label], f"column '{label}' of '{path}'")

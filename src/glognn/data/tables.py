@@ -15,7 +15,7 @@ from glognn.data.dialect import Dialect
 from glognn.data.frames import Frame
 from glognn.data.ids import as_numbers, positions
 from glognn.errors import InputError
-from glognn.settings import suggest
+from glognn.settings import nearest, suggest
 from glognn.storage import write_atomically
 
 FORMATS = {
@@ -59,7 +59,9 @@ def _reading(path: Path | Frame) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise InputError(f"There is no table '{path}'.") from None
+        place = Path(str(path))
+        beside = sorted(each.name for each in place.parent.glob("*") if each.is_file())
+        raise InputError(f"There is no table '{path}'.{nearest(place.name, beside)}") from None
     except (UnicodeDecodeError, pa.ArrowException, OSError, EOFError) as error:
         reason = " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
         if "UTF8" in reason or isinstance(error, UnicodeDecodeError):
@@ -75,6 +77,13 @@ def text_signs(path: Path | Frame, dialect: Dialect = DETECTED) -> tuple[str, st
     assert isinstance(path, Path)
     with _reading(path):
         return dialect.of(path, kind, gzipped=gzipped)
+
+
+def dialect_of_later(path: Path, dialect: Dialect) -> Dialect:
+    """How a table that comes after training is read: as those of training were said to be written, where it then has
+    more than one column, else as it turns out to be."""
+    as_told = table_format(path)[0] not in ("csv", "tsv") or len(column_names(path, dialect)) > 1
+    return dialect if as_told else DETECTED
 
 
 def _csv_options(

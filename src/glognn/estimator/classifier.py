@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +24,7 @@ from glognn.data.encoding import RARE_SHARE, Encoding
 from glognn.data.frames import Frame, as_table, is_frame
 from glognn.data.graph_forms import NamedGraph, find_named, is_graph, to_edge_list, to_edges, to_graph
 from glognn.data.ids import name_some
+from glognn.data.layout import GRAPH
 from glognn.data.splits import IntArray, validation_part
 from glognn.data.table_changes import read_changes
 from glognn.data.table_graph import KeptTables, TableOptions, graph_from_tables
@@ -34,11 +35,13 @@ from glognn.estimator.settings import OWN, SETTINGS, plain, seed_of, with_settin
 from glognn.experiments.auto import MODEL_NAME, QUALITY, TIME_LIMIT, auto
 from glognn.experiments.carried import CarriedFolder
 from glognn.experiments.config import RunConfig, resolve
-from glognn.experiments.explanations import feature_names, open_explainer
+from glognn.experiments.explanations import open_explainer
 from glognn.experiments.folder import load_model as read_weights
-from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG
+from glognn.experiments.integrity import measure_tables, seal
+from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, DONE
 from glognn.experiments.leaderboard import standings
 from glognn.experiments.saved_ensemble import SavedEnsemble, open_ensemble
+from glognn.explain.columns import TableColumns
 from glognn.explain.explainer import Member, NodeExplainer
 from glognn.explain.explanation import Explanation, Names
 from glognn.explain.parts import Source
@@ -47,6 +50,7 @@ from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import decide
 from glognn.models.configs import MODELS
 from glognn.settings import suggest
+from glognn.training.calibration import Calibration
 from glognn.training.devices import DTYPES
 from glognn.training.driver import train
 from glognn.training.new_nodes import KnownNodes
@@ -102,7 +106,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: The classes, sorted.
         transduction_: The predicted class of every node of the training graph.
-        model_: The trained model; ``"auto"`` has none.
+        model_: The trained model; ``"auto"`` has none, nor has a run that was loaded as the mean of several.
         leaderboard_: Of ``"auto"``: the ensemble and its members with their scores, see :func:`glognn.leaderboard`.
         data_: The training graph, with classes numbered and the nodes that trained and validated as masks.
         ids_: The ids of its nodes, or ``None``.
@@ -110,7 +114,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores_: The metric on training and validation nodes, and the epoch selected; ``test`` is ``None``, for ``fit``
             judges on no other nodes, unless a run with test nodes was loaded.
         pos_label_: The class that metrics of one class are of; ``None`` with more than two, unless one is named.
-        calibration_: How probabilities are corrected, or ``None``; ``describe()`` says it in words.
+        calibration_: How probabilities are corrected, or ``None``; ``describe()`` says it in words. Of several models,
+            each has its own.
         threshold_: Probability from which on this one of two classes is predicted, or ``None``.
         origin_: Where it is from, in words.
         n_features_in_: Number of features.
@@ -209,7 +214,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if adjacency is not None and (self.graph is not None or is_graph(X)):
             raise InputError("The 'adjacency' parameter of fit goes with an array of features. Got a graph besides it.")
-        for name in ("feature_names_in_", "model_", "leaderboard_", "_carried"):
+        for name in ("feature_names_in_", "model_", "leaderboard_", "_carried", "_run_folder"):
             self.__dict__.pop(name, None)
         self.ids_: Values | None = None
         self.encoding_: Encoding | None = None
@@ -414,9 +419,13 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 used[f"{name}_mask"][torch.from_numpy(members)] = True
         self._has_graph = has_graph
         with TemporaryDirectory(prefix="glognn-") as place:
-            found = auto(used, out=Path(place) / "run", **self._asked(), **self._settings())
+            names = [str(each) for each in self.classes_.tolist()[: int(used.y.max()) + 1]]
+            found = auto(used, out=Path(place) / "run", class_names=names, **self._asked(), **self._settings())
             if self._tables is not None:
                 self._tables.save_names(found.folder)
+                kept = measure_tables(str(found.folder / GRAPH))
+                for done in found.folder.rglob(DONE):
+                    seal(done.parent, kept)  # which now lie beside the graph
             return self._take(open_ensemble(found.folder))
 
     def _asked(self) -> dict[str, Any]:
@@ -448,9 +457,18 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Without a graph in float64, where a row's probabilities do not depend on the rows beside it.
         """
         model = self.model_ if self._has_graph else deepcopy(self.model_).double()
-        self._known = KnownNodes(model, self.data_, config)
-        self._probabilities = self._calibrated(_numpy(predict(model, self._known.graph)))
+        self._remember_all([(KnownNodes(model, self.data_, config), self.calibration_)])
+
+    def _remember_all(self, scored: Sequence[tuple[KnownNodes, Calibration | None]]) -> None:
+        """Keep one model, or several whose mean predicts, each with its calibration."""
+        self._scored = list(scored)
+        self._probabilities = self._mean(lambda known: predict(known.model, known.graph))
         self.transduction_ = self._decide(self._probabilities)
+
+    def _mean(self, score: Callable[[KnownNodes], Tensor]) -> Array:
+        said = [(_numpy(score(known)), calibration) for known, calibration in self._scored]
+        found: Array = np.mean([each if how is None else how.apply(each) for each, how in said], axis=0)
+        return found
 
     def predict_proba(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
         """Probabilities of the classes, in the order of ``classes_``.
@@ -520,10 +538,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _new(self, new: Data) -> Array:
         if hasattr(self, "_carried"):
             return self._ensemble().new_probabilities(self.data_, new)
-        return self._calibrated(_numpy(self._known.logits(new).softmax(dim=1)))
-
-    def _calibrated(self, found: Array) -> Array:
-        return found if self.calibration_ is None else self.calibration_.apply(found)
+        return self._mean(lambda known: known.logits(new).double().softmax(dim=1))
 
     def predict(self, X: Any = None, *, edges: Any = None, edge_weight: Any = None) -> Array:
         """The class of each node; see :meth:`predict_proba` for what to give."""
@@ -548,23 +563,24 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             how: ``top``, ``through``, ``by`` and ``changes``.
         """
         check_is_fitted(self)
-        chosen = find_named(np.atleast_1d(np.asarray(nodes)), self.ids_, int(self.data_.num_nodes))
+        chosen = find_named(np.atleast_1d(np.asarray(nodes)), self.ids_, int(self.data_.num_nodes), "nodes")
         names = Names(self.ids_, self.classes_.tolist())
         if hasattr(self, "_carried"):
-            explainer = open_explainer(self._ensemble(), data=self.data_)
+            explainer = open_explainer(self._ensemble(), data=self.data_, encoding=self.encoding_)
             explainer.names = names
         else:
-            source = Source(self._known.model, self._known.graph, self._columns())
-            members = [Member(self.model_.config_class.name, source)]
+            columns = TableColumns.of(self.encoding_, self.data_) or self._columns()
+            members = [
+                Member(self.model, Source(known.model, known.graph, columns), 1 / len(self._scored))
+                for known, _ in self._scored
+            ]
             explainer = NodeExplainer(members, names, self._probabilities, self.threshold_, self._positive)
         return [explainer.explain(int(node), **how) for node in chosen]
 
     def _columns(self) -> list[str] | None:
-        """Names of the features, as they are encoded."""
+        """Names of the features, where they are those of columns."""
         given = [str(each) for each in getattr(self, "feature_names_in_", ())]
-        return feature_names(self._tables, self.n_features_in_) or (
-            given if len(given) == self.n_features_in_ else None
-        )
+        return given if len(given) == self.n_features_in_ else None
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. A ``Data`` is judged by its own labels, on its test nodes if it has a mask for them."""
@@ -594,7 +610,8 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             folder: Of the classifier or of the run.
             model: Which model of a run with several; the best on validation.
-            split: Which split of a run with several; the first.
+            split: Which split of a run with several; by default what ``glognn predict`` predicts with: the mean of the
+                models of all splits, or what was trained on all labels after them.
         """
         found = load_classifier(cls, Path(folder), model=model, split=split)
         assert isinstance(found, cls)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import Tensor
 from torch_geometric.data import Data
 
 from glognn.data.classes import Array
@@ -26,21 +27,24 @@ from glognn.experiments.auto import FOLDS, MODEL_NAME, Asked
 from glognn.experiments.config import resolve
 from glognn.experiments.environment import versions
 from glognn.experiments.folder import new_folder, save_model
-from glognn.experiments.integrity import measure_files, sealed
+from glognn.experiments.integrity import sealed
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG
 from glognn.experiments.reports import CLASSIFIER_VERSION, damaged, read_ensemble
 from glognn.experiments.saved import holds_ensemble, open_saved
 from glognn.experiments.saved_ensemble import SavedEnsemble
+from glognn.experiments.saved_mean import SavedMean, with_graphs
 from glognn.experiments.saved_model import SavedModel
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import SET_NAMES, Graph
 from glognn.metrics import decide
 from glognn.models.configs import MODELS
 from glognn.report.card import CARD, ensemble_card, model_card
-from glognn.storage import locked, write_json, write_text
+from glognn.storage import locked, measure_files, write_json, write_text
 from glognn.training.class_weight import parse_class_weight
 from glognn.training.config import TrainingConfig
+from glognn.training.new_nodes import KnownNodes
 from glognn.training.predict import predict
+from glognn.training.threshold import describe_rule, rule_of
 
 if TYPE_CHECKING:
     from glognn.estimator.classifier import GloGNNClassifier
@@ -53,6 +57,11 @@ def save_classifier(classifier: GloGNNClassifier, folder: Path) -> None:
     """Write a fitted classifier with its training graph and a model card, see :meth:`GloGNNClassifier.save`."""
     if (folder / CONFIG).exists() or (folder / AUTO).exists():
         raise InputError(f"'{folder}' holds a run of glognn train: save the classifier in another folder.")
+    if (run := getattr(classifier, "_run_folder", None)) is not None:
+        raise InputError(
+            f"'{run}' predicts with the models of several splits, or of all labels, and its records judge them: copy "
+            "the folder of the run, or load one split of it (split=0) and save that."
+        )
     try:
         with locked(folder):
             _save(classifier, folder)
@@ -88,6 +97,7 @@ def _save(classifier: GloGNNClassifier, folder: Path) -> None:
         else {"name": str(classifier.pos_label_), "number": classifier._positive},
         "calibration": None if classifier.calibration_ is None else classifier.calibration_.as_dict(),
         "threshold": classifier.threshold_,
+        "threshold_for": _threshold_for(classifier),
         "data": statistics,
         "encoding": None if classifier.encoding_ is None else classifier.encoding_.as_dict(),
         "columns": [] if classifier.encoding_ is None else classifier.encoding_.described(),
@@ -117,9 +127,17 @@ def _save(classifier: GloGNNClassifier, folder: Path) -> None:
             shutil.rmtree(old)
 
 
+def _threshold_for(classifier: GloGNNClassifier) -> str:
+    """What the threshold was chosen for, in words; empty where there is none. An ensemble says it itself."""
+    if classifier.threshold_ is None or hasattr(classifier, "_carried"):
+        return ""
+    training = classifier._config_used.training
+    return describe_rule(rule_of(training, len(classifier.classes_)), training.metric)
+
+
 def _appraised(classifier: GloGNNClassifier) -> dict[str, Any]:
     """What the card says beside scores: baselines, what was found of each class held out, what to beware of."""
-    graph = classifier._known.graph
+    graph = classifier._scored[0][0].graph
     nodes = {name: each.cpu().numpy() for name, each in graph.indices(0).items() if each.numel()}
     held_out = nodes["test" if "test" in nodes else "val"]
     predicted = decide(classifier._probabilities[held_out], classifier.threshold_, classifier._positive)
@@ -158,9 +176,9 @@ def load_classifier(
         raise InputError(
             f"The 'model' parameter of load must be one of {', '.join(map(repr, MODELS))}. Got {model!r} instead."
         )
-    saved = open_saved(folder, [] if model is None else [model], split, average=False)
-    assert isinstance(saved, SavedModel)
-    return _from_run(cls, saved) if saved.kind == "run" else _from_classifier(cls, saved)
+    saved = open_saved(folder, [] if model is None else [model], split)
+    assert isinstance(saved, SavedModel | SavedMean)
+    return _from_classifier(cls, saved) if saved.kind == "classifier" else _from_run(cls, saved)
 
 
 def _with_params(
@@ -182,7 +200,8 @@ def _with_params(
     return found
 
 
-def _from_classifier(cls: type[GloGNNClassifier], saved: SavedModel) -> GloGNNClassifier:
+def _from_classifier(cls: type[GloGNNClassifier], saved: SavedModel | SavedMean) -> GloGNNClassifier:
+    assert isinstance(saved, SavedModel)
     record = saved.record
     data, graph = saved.graph()
     for name in SET_NAMES:
@@ -206,21 +225,24 @@ def _named_weights(classifier: GloGNNClassifier, names: Sequence[Any]) -> None:
         classifier.set_params(class_weight=named)
 
 
-def _from_run(cls: type[GloGNNClassifier], saved: SavedModel) -> GloGNNClassifier:
+def _from_run(cls: type[GloGNNClassifier], saved: SavedModel | SavedMean) -> GloGNNClassifier:
     data, graph = saved.graph()
+    models = with_graphs(saved.models, data) if isinstance(saved, SavedMean) else []
     data.y = graph.y
-    for name in SET_NAMES:
-        data[f"{name}_mask"] = graph.masks[name][:, saved.split]
+    for name, mask in (_sets_of_all(saved, graph) if isinstance(saved, SavedMean) else graph.masks).items():
+        data[f"{name}_mask"] = mask[:, saved.splits[0]]
     config = saved.config
     given = config.model.as_dict() | config.training.as_dict() | config.graph.as_dict()
     given |= {name: None for name in ("threshold", "calibrate") if given[name] == "auto"}
     given |= {"class_weight": None} if given["class_weight"] == "none" else {}
-    given |= {"model": config.model.name, "split": saved.split, "random_state": given["seed"]}
+    given |= {"model": config.model.name, "split": saved.splits[0], "random_state": given["seed"]}
     found = cls(**{name: value for name, value in given.items() if name in cls().get_params()})
     found.classes_ = np.arange(graph.num_classes) if saved.classes is None else saved.classes.array()
     found.pos_label = found._label(saved.positive) if config.training.positive_class else None
     _named_weights(found, found.classes_.tolist())
     found._has_graph = True
+    if isinstance(saved, SavedMean):
+        return _restore_mean(found, saved, data, models)
     return _restore(found, saved, data, graph)
 
 
@@ -249,12 +271,12 @@ def _from_ensemble(cls: type[GloGNNClassifier], saved: SavedEnsemble) -> GloGNNC
     return found._take(saved)
 
 
-def _know(classifier: GloGNNClassifier, saved: SavedModel | SavedEnsemble) -> None:
+def _know(classifier: GloGNNClassifier, saved: SavedModel | SavedMean | SavedEnsemble) -> None:
     """Take over what a folder knows of the tables, and say what it is."""
     classifier._tables = saved.tables
     classifier.ids_ = None if classifier._tables is None else classifier._tables.ids
     classifier.encoding_ = None if classifier._tables is None else classifier._tables.encoding
-    record = saved.record if isinstance(saved, SavedModel) else saved.fitted or {}
+    record = (saved.fitted or {}) if isinstance(saved, SavedEnsemble) else saved.record
     if record.get("encoding"):
         try:
             classifier.encoding_ = Encoding.from_dict(record["encoding"])
@@ -280,4 +302,33 @@ def _restore(classifier: GloGNNClassifier, saved: SavedModel, data: Data, graph:
     classifier.pos_label_, classifier.calibration_ = classifier._label(saved.positive), saved.calibration
     classifier._seed_used = saved.config.training.seed
     classifier._remember(saved.config.graph)
+    return classifier
+
+
+def _sets_of_all(saved: SavedMean, graph: Graph) -> dict[str, Tensor]:
+    """Masks that say of a mean what is true of all its models: no test node of it has trained or validated one."""
+    known = (graph.y >= 0).unsqueeze(1)
+    train, val, test = (graph.masks[name][:, list(saved.splits)] for name in SET_NAMES)
+    learned = known if saved.refitted else train.any(dim=1, keepdim=True)
+    chosen = val.any(dim=1, keepdim=True) & ~learned
+    found = {"train": learned, "val": chosen, "test": test.all(dim=1, keepdim=True) & ~learned}
+    return {name: mask.expand(-1, graph.num_splits) for name, mask in found.items()}
+
+
+def _restore_mean(
+    classifier: GloGNNClassifier, saved: SavedMean, data: Data, models: Sequence[tuple[SavedModel, Graph]]
+) -> GloGNNClassifier:
+    """Take over the models of several splits, or of all labels, whose mean predicts."""
+    _know(classifier, saved)
+    classifier._config_used, classifier._run_folder = saved.config, saved.folder
+    classifier.data_, classifier.scores_, classifier.threshold_ = data, saved.scores, saved.threshold
+    classifier.pos_label_ = classifier._label(saved.positive)
+    classifier.n_iter_ = sum(model.epochs for model in saved.models)
+    classifier._seed_used = saved.config.training.seed
+    scored = [(KnownNodes(model.model(graph), graph, features=data.x), model.calibration) for model, graph in models]
+    classifier.n_features_in_ = scored[0][0].model.in_channels
+    classifier.calibration_ = None
+    if len(scored) == 1:
+        classifier.model_, classifier.calibration_ = scored[0][0].model, scored[0][1]
+    classifier._remember_all(scored)
     return classifier

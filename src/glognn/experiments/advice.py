@@ -43,7 +43,7 @@ class GraphFacts:
     def neighbours(self) -> str | None:
         """Whether neighbours are ``alike``, differ in a ``telling`` way, or are ``silent`` about a node's class.
 
-        ``None`` where labels are too few to say.
+        ``None`` where labels are too few to say, or what they say is in between.
         """
         found = self.kinship
         if not found.edges >= _FEWEST_EDGES:
@@ -89,7 +89,8 @@ def look(graph: Graph, split: int, *, folds: bool = False) -> GraphFacts:
         sparse_features=isinstance(graph.x, SparseMatrix),
         class_sizes=tuple(torch.bincount(y[known], minlength=graph.num_classes).tolist()),
         kinship=measure_kinship(matrix, y),
-        one_way=2 * answered < matrix.nnz or 2.2 * counts.reverse_added > matrix.nnz,
+        one_way=2 * graph.num_isolated <= graph.num_nodes  # where there is enough to say so of
+        and (2 * answered < matrix.nnz or 2.2 * counts.reverse_added > matrix.nnz),
     )
 
 
@@ -104,10 +105,7 @@ def advise(facts: GraphFacts, configs: Sequence[RunConfig], num_splits: int, *, 
     """
     first, models, advice = configs[0], {config.model.name for config in configs}, []
     sizes = sorted(size for size in facts.class_sizes if size)
-    if sizes[-1] > _IMBALANCED * sizes[0] and first.training.metric == "accuracy":
-        rare = sizes[0] < _RARE * sum(sizes)
-        metric = "macro_f1" if len(sizes) > 2 else "average_precision" if rare else "roc_auc"
-        advice.append(f"classes are imbalanced: --metric {metric} --class-weight balanced")
+    advice += [f"{each} --class-weight balanced" for each in advise_metric(facts, first.training.metric)]
     if facts.neighbours == ALIKE and not models.intersection(_AVERAGING):
         advice.append("linked nodes are alike: compare with --model gcn")
     if facts.neighbours == TELLING and not any(name.startswith("glognn") for name in models):
@@ -129,6 +127,16 @@ def advise(facts: GraphFacts, configs: Sequence[RunConfig], num_splits: int, *, 
     return [*advice, "settings of this graph: --tune 50"]
 
 
+def advise_metric(facts: GraphFacts, metric: str) -> list[str]:
+    """Another metric than accuracy where one class is much rarer than another: a line, or none."""
+    sizes = sorted(size for size in facts.class_sizes if size)
+    if sizes[-1] <= _IMBALANCED * sizes[0] or metric != "accuracy":
+        return []
+    rare = sizes[0] < _RARE * sum(sizes)
+    better = "macro_f1" if len(sizes) > 2 else "average_precision" if rare else "roc_auc"
+    return [f"classes are imbalanced: --metric {better}"]
+
+
 def describe(facts: GraphFacts) -> str:
     """One paragraph: what kind of graph it is, and what that means for the choice of a model."""
     present = [size for size in facts.class_sizes if size]
@@ -142,12 +150,13 @@ def describe(facts: GraphFacts) -> str:
         + f") and {features}; {labels:,} labels that train, of {len(present)} classes, the smallest with {smallest:,}"
         + (f"; {absent} more without any." if absent else ".")
     ]
-    if facts.neighbours is None:
-        edges = facts.kinship.edges
-        found = f" ({facts.measured})" if edges >= _FEWEST_EDGES else ""
+    if not (edges := facts.kinship.edges) >= _FEWEST_EDGES:
+        links_are = "link between labelled nodes is" if edges == 1 else "links between labelled nodes are"
+        said.append(f"The {edges:,} {links_are} too few to say whether neighbours are alike: validation decides alone.")
+    elif facts.neighbours is None:
         said.append(
-            f"The {edges:,} links between labelled nodes{found} are too few to say whether neighbours are alike: "
-            "validation decides alone."
+            f"Linked nodes are neither clearly alike nor clearly different ({facts.measured}): validation decides "
+            "alone."
         )
     elif facts.neighbours == ALIKE:
         said.append(f"Linked nodes are mostly alike ({facts.measured}): models that average neighbours do well.")

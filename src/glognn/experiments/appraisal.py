@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from glognn.errors import DataWarning, InputError
-from glognn.experiments.baselines import Baselines, Floats, Integers
+from glognn.experiments.baselines import CONSTANT, Baselines, Floats, Integers
 from glognn.experiments.ensemble import scores
 from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report
@@ -120,19 +120,21 @@ class Appraiser:
     ) -> dict[str, tuple[Floats, float | None]]:
         """What the baselines of some splits say of nodes on average, and the threshold of each where it has one.
 
-        ``held_out`` asks about each node only those that have it among their test nodes.
+        ``held_out`` asks about each node only those that have it among their test nodes, or where there are none, as
+        with folds, among those for validation.
         """
         found = {}
         shares = np.full((len(nodes), len(splits)), 1 / len(splits))
         if held_out:
-            tested = self.graph.masks["test"][:, list(splits)].cpu().numpy()[nodes]
+            masks = {name: self.graph.masks[name][:, list(splits)] for name in ("test", "val")}
+            tested = masks["test" if masks["test"].any() else "val"].cpu().numpy()[nodes]
             shares = tested / tested.sum(axis=1, keepdims=True)
         asked = [self._fitted(config).probabilities(split, nodes) for split in splits]
         chosen = [self._baselines_said(split, config, decided=False) for split in splits] if decided else []
         y = np.concatenate([self._truth(split)["val"] for split in splits])
         for name in asked[0]:
             known = [said["val"] for each in chosen for said, _ in [each[name]]]
-            cut = self._cut(np.concatenate(known), y, config) if decided else None
+            cut = self._cut(name, np.concatenate(known), y, config) if decided else None
             mean: Floats = np.sum([shares[:, [place]] * each[name] for place, each in enumerate(asked)], axis=0)
             found[name] = mean, cut
         return found
@@ -153,7 +155,7 @@ class Appraiser:
         y, found = self._truth(split)["val"], {}
         for name in by_set["val"]:
             said = {each: probabilities[name] for each, probabilities in by_set.items()}
-            found[name] = said, self._cut(said["val"], y, config) if decided else None
+            found[name] = said, self._cut(name, said["val"], y, config) if decided else None
         return found
 
     def _fitted(self, config: TrainingConfig) -> Baselines:
@@ -162,13 +164,15 @@ class Appraiser:
             self._baselines[balanced] = Baselines(self.graph, balanced=balanced, now=self.now)
         return self._baselines[balanced]
 
-    def _cut(self, said: Floats, y: Integers, config: TrainingConfig) -> float | None:
-        """The threshold of two classes, chosen on nodes."""
+    def _cut(self, name: str, said: Floats, y: Integers, config: TrainingConfig) -> float | None:
+        """The threshold of two classes, chosen on nodes: for what was asked, and of a constant answer, which is all or
+        none of them, for the metric."""
         if len(self.names) != 2 or len(np.unique(y)) < 2:
             return None
+        rule = ThresholdRule("validation") if name == CONSTANT else _rule_of(config)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # of a precision that a baseline cannot have
-            return choose_threshold(said, y, scoring(self.graph, config), _rule_of(config))
+            return choose_threshold(said, y, scoring(self.graph, config), rule)
 
     def by_class(self, predicted: Integers, y: Integers) -> list[Report]:
         """How many nodes each class has, how many were predicted to be of it, and how many of these are."""
@@ -239,6 +243,8 @@ def appraise_predictions(
 ) -> Report:
     """All metrics of the baselines beside predictions for nodes whose class is known, and what to beware of.
 
+    The constant answer is there the majority class, whatever the threshold of the others was chosen for.
+
     Args:
         predictions: Of all nodes of the graph.
         graph: That the model was trained on.
@@ -273,9 +279,9 @@ def appraise_predictions(
     every = np.arange(len(nodes))
     return {
         "baselines": {
-            name: replace(predictions, probabilities=said, threshold=cut, said=None).evaluate(
-                every, y, positive, top_k
-            )["scores"]
+            name: replace(
+                predictions, probabilities=said, threshold=None if name == CONSTANT else cut, said=None
+            ).evaluate(every, y, positive, top_k)["scores"]
             for name, (said, cut) in beside.items()
         },
         "cautions": [each for each in [_one_class([told]), *_not_above([told])] if each],

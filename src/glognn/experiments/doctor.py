@@ -49,9 +49,13 @@ PACKAGES = {
     "rich": "the command line",
 }
 """What this package is declared to need, and what each is for."""
-FOR_SERVICE = ("fastapi", "pydantic", "starlette", "uvicorn")
-"""What ``glognn serve`` needs besides."""
-VARIABLES = ("GLOGNN_DATA", "GLOGNN_MIRROR", library.SWITCH, preflight.SWITCH)
+EXTRAS = {
+    "serve": ("glognn serve", ("fastapi", "pydantic", "starlette", "uvicorn")),
+    "metis": ("--partition metis", ("pymetis",)),
+    "postgres": ("--storage postgresql", ("psycopg",)),
+}
+"""What each extra of the package is for, and what it needs."""
+VARIABLES = ("GLOGNN_DATA", "GLOGNN_MIRROR", library.SWITCH, preflight.SWITCH, "GLOGNN_KERNELS")
 """What it reads of the environment."""
 _LITTLE_MEMORY, _LITTLE_DISK = 2 * 2**30, 2**30
 _GIB = 2**30
@@ -72,7 +76,7 @@ class Finding:
 
 def examine(data_mirror: str | Path | None = None) -> list[Finding]:
     """All findings, in the order in which one would look: software, machine, data."""
-    looks = (_software, _service, _torch, _gpu, _core, _processor, _memory, _variables)
+    looks = (_software, _extras, _torch, _gpu, _core, _processor, _memory, _variables)
     return [*(finding for look in looks for finding in look()), *_data(data_mirror), *_here()]
 
 
@@ -94,13 +98,14 @@ def _software() -> Iterator[Finding]:
             yield Finding(name, OK, version)
 
 
-def _service() -> Iterator[Finding]:
-    found = {name: _version(name) for name in FOR_SERVICE}
-    if missing := [name for name, version in found.items() if version is None]:
-        remedy = "pip install 'glognn[serve]', where it is wanted"
-        yield Finding("glognn serve", NOTE, f"cannot be used without {', '.join(missing)}", remedy)
-    else:
-        yield Finding("glognn serve", OK, ", ".join(f"{name} {version}" for name, version in found.items()))
+def _extras() -> Iterator[Finding]:
+    for extra, (purpose, needed) in EXTRAS.items():
+        found = {name: _version(name) for name in needed}
+        if missing := [name for name, version in found.items() if version is None]:
+            remedy = f"pip install 'glognn[{extra}]', where it is wanted"
+            yield Finding(purpose, NOTE, f"cannot be used without {', '.join(missing)}", remedy)
+        else:
+            yield Finding(purpose, OK, ", ".join(f"{name} {version}" for name, version in found.items()))
 
 
 def _version(package: str) -> str | None:

@@ -75,18 +75,14 @@ def read_model(file: Path) -> NodeModel[Any]:
     check_version(file, values, SCHEMA_VERSION)
     if wrong := misfit(values, _SAVED):
         raise InputError(f"'{file}' is damaged: {wrong}.")
-
-    def build() -> NodeModel[Any]:
-        return find_model(values["model"]).model_class()(
-            values["in_channels"], values["out_channels"], values["num_nodes"], **values["settings"]
-        )
-
+    sizes = values["in_channels"], values["out_channels"], values["num_nodes"]
     try:
         with torch.device("meta"):
-            wanted = build().state_dict()
+            model = find_model(values["model"]).model_class()(*sizes, **values["settings"])
     except Exception as error:  # torch has many words for sizes that cannot be
         reason = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"'{file}' is damaged: its settings make no model: {reason}.") from None
+    wanted = model.state_dict()
     for name in sorted({*wanted, *shapes}):
         found, asked = shapes.get(name), tuple(wanted[name].shape) if name in wanted else None
         if found != asked:
@@ -101,8 +97,7 @@ def read_model(file: Path) -> NodeModel[Any]:
     for name, tensor in tensors.items():
         if not bool(tensor.isfinite().all()):
             raise InputError(f"'{file}' is damaged: the tensor '{name}' holds numbers that are not finite.")
-    model = build().to(kinds.pop())
-    model.load_state_dict(tensors)
+    model.load_state_dict(tensors, assign=True)
     return model.eval()
 
 

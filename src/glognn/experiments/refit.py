@@ -25,7 +25,7 @@ from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.environment import machine, versions
 from glognn.experiments.folder import save_model
-from glognn.experiments.integrity import measure_files, refuse_changed, sealed, unseal
+from glognn.experiments.integrity import refuse_changed, sealed, unseal
 from glognn.experiments.layout import CHECKPOINT, REFIT, REFIT_RECORD
 from glognn.experiments.reports import Report
 from glognn.experiments.run import LoadedGraph, build_model
@@ -33,7 +33,7 @@ from glognn.experiments.saved import ChosenRun
 from glognn.experiments.saved_model import SavedModel
 from glognn.graph.graph import Graph
 from glognn.records import NUMBER, Form, check_version, inside, read_record
-from glognn.storage import write_json
+from glognn.storage import measure_files, write_json
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.devices import resolve_device
 from glognn.training.driver import train
@@ -172,7 +172,7 @@ def open_refit(chosen: ChosenRun, judged: Sequence[SavedModel]) -> tuple[list[Sa
         for each in record["models"]
         for split in (each["splits"] if by_split[each["splits"][0]].calibration else each["splits"][:1])
     ]
-    return found, describe_refit(record)
+    return found, f"{describe_refit(record)} (--split takes one)"
 
 
 def describe_refit(record: Report) -> str:
@@ -180,4 +180,4 @@ def describe_refit(record: Report) -> str:
     models, epochs = record["models"], [each["epochs"] for each in record["models"]]
     what = f"{len(models)} models" if len(models) > 1 else "model"
     shown = f"{epochs[0]}" if len(set(epochs)) == 1 else f"{min(epochs)} to {max(epochs)}"
-    return f"{what} refitted on all {record['labels']:,} labels, {shown} epochs as validation chose (--split takes one)"
+    return f"{what} refitted on all {record['labels']:,} labels, {shown} epochs as validation chose"

@@ -10,13 +10,14 @@ from typing import Any
 
 from glognn.errors import InputError
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig
-from glognn.experiments.integrity import Files, check_files, unseal
+from glognn.experiments.integrity import check_files, unseal
 from glognn.experiments.layout import CLASSIFIER, CONFIG, ENSEMBLE, REPORT
 from glognn.experiments.plan import INDIFFERENT
 from glognn.graph.config import GraphConfig
 from glognn.models.configs import find_model
 from glognn.records import NUMBER, Form, check_version, is_file_name, misfit, read_record
 from glognn.settings import Settings
+from glognn.storage import Files
 from glognn.training.config import TrainingConfig
 
 Report = dict[str, Any]
@@ -117,7 +118,7 @@ _OF_SPLIT: Form = {
     "val": NUMBER,
     "test": (*NUMBER, _UNKNOWN),
 }
-_STATES = ("done", "failed", "too large", "not reached")
+_STATES = ("done", "tried", "failed", "too large", "not reached")
 _ENSEMBLE: Form = {
     "metric": str,
     "classes": [(str, int, float, bool)],
@@ -176,8 +177,8 @@ def _contradiction(record: Report) -> str:
         named = all(isinstance(place, str) and is_file_name(place) for place in places)
         if member["state"] not in _STATES or not named:
             return f"members must be named as folders, in a state of {', '.join(_STATES)}, not {name!r:.60}"
-        if member["state"] == "done" and None in (member["val"], member["seconds_to_fit"]):
-            return f"the member {name!r:.60} is done, without a score"
+        if member["state"] in ("done", "tried") and None in (member["val"], member["seconds_to_fit"]):
+            return f"the member {name!r:.60} is {member['state']}, without a score"
     if wrong := misfit(record["splits"], dict.fromkeys(record["splits"], _OF_SPLIT), "splits"):
         return wrong
     for split, each in record["splits"].items():

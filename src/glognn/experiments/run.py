@@ -31,7 +31,7 @@ from glognn.experiments.batches import Batch, make_batches
 from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
 from glognn.experiments.environment import machine, peak_memory_mib, versions
 from glognn.experiments.folder import save_model
-from glognn.experiments.integrity import Files, check_files, measure_tables, seal
+from glognn.experiments.integrity import check_files, measure_tables, seal
 from glognn.experiments.layout import CHECKPOINT, CONFIG, CURVE, DONE, MODEL, REPORT
 from glognn.experiments.plan import Job
 from glognn.experiments.reports import Report, check_settings, read_report
@@ -40,7 +40,7 @@ from glognn.graph.homophily import edge_homophily
 from glognn.metrics import decide
 from glognn.models.base import NodeModel
 from glognn.records import inside
-from glognn.storage import write_json, write_text
+from glognn.storage import Files, write_json, write_text
 from glognn.training.calibration import Calibration
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint, Snapshot
@@ -94,6 +94,7 @@ def load_graph(config: RunConfig, mirror: Path | None = None) -> LoadedGraph:
         "num_entries": graph.adjacency.matrix.nnz,
         "num_isolated": graph.num_isolated,
         "num_features": graph.num_features,
+        "feature_normalization": graph.config.feature_normalization,
         "num_classes": graph.num_classes,
         "num_labelled": int((graph.y >= 0).sum()),
         "edge_homophily": None if math.isnan(homophily) else homophily,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from glognn.experiments.saved_ensemble import SavedEnsemble
 
 
-def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None, *, average: bool = True) -> Saved:
+def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = None) -> Saved:
     """A trained model of a folder: of several models the best on validation, of several splits the mean of theirs, or
     what was trained on all labels after them.
 
@@ -42,7 +42,6 @@ def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = Non
         folder: A run folder, or that of a saved classifier.
         models: Names of models, one of which it must be; none: whichever it is.
         split: One split of a run alone.
-        average: ``False``: of several splits the first, where none is named.
     """
     if (folder / CLASSIFIER).is_file():
         return _open_classifier(folder, models, split)
@@ -53,7 +52,7 @@ def open_saved(folder: Path, models: Sequence[str] = (), split: int | None = Non
     if (folder / CONFIG).is_file():
         from glognn.experiments.saved_mean import open_mean
 
-        return open_mean(folder, models) if split is None and average else open_run(folder, models, split)
+        return open_mean(folder, models) if split is None else open_run(folder, models, split)
     raise InputError(
         f"'{folder}' holds no trained model: no {CONFIG} of a run, and no readable {CLASSIFIER} of a saved classifier."
     )
@@ -196,5 +195,6 @@ def _open_classifier(folder: Path, models: Sequence[str], split: int | None) -> 
         scores={"test": None, **record["scores"]},
         epochs=record["epochs"],
         threshold=record["threshold"],
+        threshold_for=str(record.get("threshold_for", "")),
         fingerprint=record["data"]["fingerprint"],
     )

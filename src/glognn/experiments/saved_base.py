@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from glognn.data.arrow import IntArray, Values
 from glognn.data.classes import Classes
+from glognn.data.dialect import Dialect
 from glognn.data.ids import name_some
 from glognn.data.table_changes import TableChanges, joined_ids, read_changes
-from glognn.data.table_graph import KeptTables
+from glognn.data.table_graph import KeptTables, find_nodes
+from glognn.data.tables import DETECTED, check_header, column_names, dialect_of_later, find_column, read_table
 from glognn.errors import InputError
 from glognn.experiments.config import RunConfig
 from glognn.experiments.predictions import Predictions
@@ -73,6 +75,19 @@ class Saved(ABC):
     @abstractmethod
     def positive(self) -> int | None:
         """The number of the class that metrics of one class and the threshold are about."""
+
+    def dialect_of(self, path: Path) -> Dialect:
+        """How a text file that comes after training is written: as those of training were, where it can be."""
+        return DETECTED if self.tables is None else dialect_of_later(path, self.tables.dialect)
+
+    def read_nodes(self, path: Path, ids: Values, usual: str, option: str) -> IntArray:
+        """Places of the nodes that a table lists, in the column called as usual or in its first."""
+        dialect = self.dialect_of(path)
+        names = column_names(path, dialect)
+        column = find_column(path, names, usual if usual in names else None, 0, option)
+        check_header(path, [column], ids)
+        listed = read_table(path, [column], ids=[column], dialect=dialect)[column]
+        return find_nodes(listed, ids, f"column '{column}' of '{path}'")
 
     @abstractmethod
     def graph(self, mirror: Path | None = None) -> tuple[Data, Graph]:

@@ -18,13 +18,15 @@ import numpy as np
 
 from glognn.data.arrow import IntArray
 from glognn.data.classes import Array, Classes
-from glognn.data.layout import GRAPH, NODES, TABLES
+from glognn.data.layout import GRAPH, NODES, TABLES, tables_folder
 from glognn.data.npz import write_npz
 from glognn.errors import DataWarning, GloGNNError, InputError
 from glognn.experiments.auto import Asked
 from glognn.experiments.ensemble import apply
+from glognn.experiments.integrity import measure_tables, seal
 from glognn.experiments.layout import CONFIG, CURVE, DONE, ENSEMBLE, MEMBERS, MODEL, REPORT
 from glognn.experiments.leaderboard import FINISHED
+from glognn.experiments.predictions import Predictions
 from glognn.experiments.reports import Report, damaged, read_ensemble
 from glognn.experiments.saved import open_run
 from glognn.experiments.saved_base import Probabilities, Saved
@@ -161,6 +163,22 @@ class SavedEnsemble(Saved):
         found = [on_validation(graph, split, replace(self, splits=[split]).score_all(data)) for split in self.splits]
         return [(np.concatenate([said for said, _ in found]), np.concatenate([y for _, y in found]))]
 
+    def held_out(self, mirror: Path | None = None) -> tuple[Predictions, Graph, IntArray, str]:
+        """Of folds, which leave no test nodes, each node as said by the fold that has not learned from it."""
+        if not self.record["folds"]:
+            return super().held_out(mirror)
+        data, graph = self.graph(mirror)
+        found = np.zeros((graph.num_nodes, graph.num_classes))
+        for split in self.splits:
+            nodes = graph.indices(split)["val"].cpu().numpy()
+            found[nodes] = replace(self, splits=[split]).score_all(data)[nodes]
+        places = np.flatnonzero(graph.masks["val"][:, list(self.splits)].any(dim=1).cpu().numpy())
+        folds = "the one fold" if len(self.splits) == 1 else f"{len(self.splits)} folds"
+        words = (
+            f"validation nodes of {folds}, scored by models that have not learned from them, but were weighed on them"
+        )
+        return self.name(found), graph, places, words
+
     def probabilities(self, data: Data, device: str = "auto") -> Probabilities:
         """Of all nodes of the graph, given as loaded."""
         return self.score_all(data, device)
@@ -206,29 +224,39 @@ class SavedEnsemble(Saved):
     def copy(self, folder: Path) -> None:
         """Write what predictions need of it into another folder, with the graph, which may be moved anywhere."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (ENSEMBLE, DONE):
-            if (self.folder / name).is_file():
-                shutil.copyfile(self.folder / name, folder / name)
+        shutil.copyfile(self.folder / ENSEMBLE, folder / ENSEMBLE)
         data, graph = self.graph()
-        if self.tables is not None:
-            place = Path(self._first.config.dataset).parent
+        kept = tables_folder(Path(self._first.config.dataset))
+        anew = kept is not None and not (kept / GRAPH).is_file()  # of a graph in parts
+        if kept is not None and not anew:
             for name in (GRAPH, NODES, TABLES):
-                shutil.copyfile(place / name, folder / name)
+                shutil.copyfile(kept / name, folder / name)
         else:
             if "train_mask" not in data:
                 for name, mask in graph.masks.items():
                     data[f"{name}_mask"] = mask
             write_npz(data, folder / GRAPH)
+            if self.tables is not None:
+                self.tables.save_names(folder)
         graph_file = str((folder / GRAPH).resolve())
         replace(Asked.read(self.folder), dataset=graph_file).write(folder, self._first.config.training)
         for models in self.members.values():
             for model in models:
                 place = folder / model.folder.relative_to(self.folder)
                 place.mkdir(parents=True)
-                for name in (REPORT, CURVE, MODEL, DONE):
+                for name in (REPORT, CURVE, MODEL):
                     shutil.copyfile(model.folder / name, place / name)
                 moved = replace(model.config, dataset=graph_file)
                 write_text(place / CONFIG, moved.to_toml(place))
+        for mark in (
+            self.folder / DONE,
+            *(model.folder / DONE for models in self.members.values() for model in models),
+        ):
+            place = folder / mark.parent.relative_to(self.folder)
+            if anew and mark.is_file():
+                seal(place, measure_tables(graph_file))
+            elif mark.is_file():
+                shutil.copyfile(mark, place / DONE)
 
 
 def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = None) -> SavedEnsemble:
@@ -265,7 +293,7 @@ def open_ensemble(folder: Path, models: Sequence[str] = (), split: int | None = 
         parts = ", ".join(f"{name} {weight:.2f}" for name, weight in sorted(weights.items(), key=lambda each: -each[1]))
         why.append(f"ensemble of {parts}")
     if record["folds"]:
-        why.append(f"mean of {len(trained)} folds")
+        why.append("of one fold" if len(trained) == 1 else f"mean of {len(trained)} folds")
     elif split is None and len(trained) > 1:
         why.append(f"split {chosen}, the first of {len(trained)} (--split)")
     splits = trained if record["folds"] else [chosen]

@@ -44,6 +44,7 @@ class SavedMean(Saved):
         models: Those that predict.
         judged: Those of the splits, which have held-out nodes.
         threshold: The mean of the models' own, where all have one.
+        refitted: All labels trained the models that predict.
     """
 
     folder: Path
@@ -53,6 +54,7 @@ class SavedMean(Saved):
     threshold: float | None
     threshold_for: str = ""
     kind: str = "run"
+    refitted: bool = False
 
     @property
     def config(self) -> RunConfig:
@@ -118,7 +120,7 @@ class SavedMean(Saved):
     ) -> Probabilities:
         found = [
             score(model, *(changes.apply(data, graph) if changes else (data, graph)))
-            for model, graph in _with_graphs(self.models, data)
+            for model, graph in with_graphs(self.models, data)
         ]
         mean: Probabilities = np.mean(found, axis=0)
         return mean
@@ -127,7 +129,7 @@ class SavedMean(Saved):
         data, first = self.graph(mirror)
         times = np.zeros((first.num_nodes, 1))
         totals = np.zeros((2, first.num_nodes, first.num_classes))
-        for model, graph in _with_graphs(self.judged, data):
+        for model, graph in with_graphs(self.judged, data):
             tested = graph.masks["test"][:, model.split].cpu().numpy()[:, np.newaxis]
             said = model.uncalibrated(graph)
             found = said if model.calibration is None else model.calibration.apply(said)
@@ -138,10 +140,12 @@ class SavedMean(Saved):
         words = f"test sets of splits {splits}, each node scored by the models that have not learned from it"
         if len(self.splits) == 1:
             words = f"test set of split {splits}, scored by the model that has not learned from it"
+        if self.refitted:
+            words += ", not by what was refitted on all labels"
         return named, first, np.flatnonzero(times), words
 
 
-def _with_graphs(models: Sequence[SavedModel], data: Data) -> list[tuple[SavedModel, Graph]]:
+def with_graphs(models: Sequence[SavedModel], data: Data) -> list[tuple[SavedModel, Graph]]:
     """Models and their graphs, prepared once for those that want the same."""
     prepared: dict[object, Graph] = {}
     found = []
@@ -162,7 +166,7 @@ def open_mean(folder: Path, models: Sequence[str] = ()) -> SavedModel | SavedMea
     why = [chosen.why] if chosen.why else []
     refitted, words = open_refit(chosen, judged)
     if refitted:
-        return SavedMean(chosen.folder, ", ".join([*why, words]), refitted, judged, *_decided(judged))
+        return SavedMean(chosen.folder, ", ".join([*why, words]), refitted, judged, *_decided(judged), refitted=True)
     if len(judged) == 1:
         return replace(judged[0], why=", ".join(why))
     why.append(f"mean of the models of {len(judged)} splits (--split takes one)")

@@ -12,7 +12,7 @@ import numpy as np
 
 from glognn.data.arrow import IntArray
 from glognn.data.classes import Array, Classes
-from glognn.data.layout import NODES, is_of_tables
+from glognn.data.layout import NODES, tables_folder
 from glognn.data.sources import find_source, load_source
 from glognn.data.table_graph import KeptTables
 from glognn.errors import InputError
@@ -75,7 +75,8 @@ class SavedModel(Saved):
         graph = Path(self.config.dataset)
         if self.kind == "classifier" and {"tables", "nodes"} <= set(self.record["files"]):
             return KeptTables.load(graph.parent, self.record["files"]["tables"], self.record["files"]["nodes"])
-        return KeptTables.load(graph.parent) if is_of_tables(graph) else None
+        folder = tables_folder(graph)
+        return None if folder is None else KeptTables.load(folder)
 
     @cached_property
     def classes(self) -> Classes | None:
@@ -117,7 +118,8 @@ class SavedModel(Saved):
         if given.fingerprint() != self.fingerprint:
             raise InputError(f"The graph '{self.config.dataset}' is not the one that '{self.folder}' was trained on.")
         if self.tables is not None and len(self.tables.ids) != graph.num_nodes:
-            place, found = Path(self.config.dataset).with_name(NODES), len(self.tables.ids)
+            place, found = Path(self.config.dataset), len(self.tables.ids)
+            place = (tables_folder(place) or place.parent) / NODES
             raise InputError(f"'{place}' must hold the ids of {graph.num_nodes:,} nodes. Got {found:,} instead.")
         return data, graph
 

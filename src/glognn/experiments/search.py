@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.data.fetch import file_sha256
 from glognn.errors import GloGNNError, InputError, MemoryExhaustedError, TooLargeError, about
 from glognn.experiments.config import (
     PUBLISHED_PREFIX,
@@ -37,7 +36,8 @@ from glognn.experiments.spaces import FEATURES, WIDE, Space, find_space
 from glognn.experiments.study_locks import FolderLocks, StudyLocks, making, study_locks
 from glognn.models.configs import find_model
 from glognn.records import NUMBER, Form, misfit, read_record
-from glognn.storage import write_json, write_text
+from glognn.settings import check_word
+from glognn.storage import file_sha256, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,8 +150,7 @@ class Search:
 
 def open_folder(folder: Path, search: Search) -> None:
     """Start a study's folder, or check that the one there is of the same search."""
-    if search.sampler not in SAMPLERS:
-        raise InputError(f"The sampler must be one of {', '.join(SAMPLERS)}. Got {search.sampler!r} instead.")
+    check_word("The sampler", search.sampler, SAMPLERS)
     if search.sampler == "grid":
         for parameter in search.whole_space().parameters:
             parameter.grid()

@@ -17,6 +17,7 @@ from glognn.experiments.layout import DONE
 from glognn.experiments.plan import VARIANTS, Cells, Job, make_plan, parse_names, split_names
 from glognn.models.configs import MODELS
 from glognn.records import read_record
+from glognn.settings import check_word
 from glognn.storage import write_json
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ def choose_studies(
     study: str, models: str | Iterable[str] | None, datasets: str | Iterable[str] | None, *, quick: bool
 ) -> list[tuple[str, list[str], list[str]]]:
     """A study with its models and datasets; of ``all``, each one that knows some of those named."""
-    if study not in (*STUDIES, ALL):
-        raise InputError(f"The study must be one of {', '.join((*STUDIES, ALL))}. Got {study!r} instead.")
+    check_word("The study", study, (*STUDIES, ALL))
     chosen = []
     for each in STUDIES if study == ALL else [study]:
         usual_models, known_models = _models_of(each, quick)

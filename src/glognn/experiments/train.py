@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glognn.data.layout import TABLES
+from glognn.data.layout import TABLES, tables_folder
 from glognn.data.sources import find_source
 from glognn.errors import InputError, about
 from glognn.experiments.advice import advise, describe, look
@@ -95,6 +95,7 @@ def train_models(
         if tables is not None:
             configs = resolve(names, source, settings, make_graph(tables, folder, progress), splits)
         if tune:
+            _load(configs, data_mirror)  # what cannot be trained is refused before it is searched
             configs = _search(folder / "tune", configs, settings, tune, workers, data_mirror, progress)
         return _start(folder, configs, refit, data_mirror, progress)
 
@@ -156,20 +157,19 @@ def _resume(folder: Path, refit: bool, mirror: str | Path | None, progress: Prog
 
 def _load(configs: list[RunConfig], mirror: str | Path | None) -> list[LoadedGraph]:
     """The graph of each run, once it is sure that all of them can be trained."""
-    from glognn.training.evaluation import class_weights
-    from glognn.training.positive import scoring
+    from glognn.training.evaluation import check_named_classes
     from glognn.training.preflight import check_memory
 
     graphs = Graphs(mirror)
     for each in configs:
         graph = graphs.of(each).graph
+        name = "The tables" if tables_folder(Path(each.dataset)) else f"'{each.dataset}'"
         each.model.check_graph(has_features=graph.x is not None)
         for split in parse_splits(each.splits, graph.num_splits):
-            with about(f"'{each.dataset}'"):
+            with about(name):
                 graph.check_trainable(split)
-        with about(f"'{each.dataset}'"):
-            scoring(graph, each.training)
-            class_weights(graph.y[graph.y >= 0], graph, each.training)
+        with about(name):
+            check_named_classes(graph, each.training)
         check_memory(each.model, graph, each.training)
     return [graphs.of(each) for each in configs]
 
@@ -197,7 +197,8 @@ def _run(
         facts = look(graph, parse_splits(configs[0].splits, graph.num_splits)[0])
         advice = advise(facts, configs, graph.num_splits, tuned=(folder / "tune").is_dir()) if advises else []
         progress.on_description(describe(facts), advice)
-        appraiser = Appraiser(graph)
+        directed = [each.graph for each in graphs if not each.graph.adjacency.matrix.is_symmetric]
+        appraiser = Appraiser(next(iter(directed), graph))  # which read what any of the models may read
     loaded = dict(zip([child for child, _ in runs], graphs, strict=True))
     total = sum(len(parse_splits(config.splits, loaded[child].graph.num_splits)) for child, config in runs)
     progress.on_begin(Work("splits", total, 0, 1, folder))

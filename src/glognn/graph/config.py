@@ -5,6 +5,13 @@ from __future__ import annotations
 from glognn.settings import Settings, choice, switch
 
 NORMALIZATIONS = ("row", "symmetric", "none")
+SCALED_FEATURES = {
+    "none": "as they are",
+    "row": "each node's divided by the sum of their absolute values",
+    "length": "each node's divided by their length",
+    "standard": "each column brought to mean 0 and standard deviation 1",
+}
+"""What a normalisation does to features, in words."""
 
 
 class GraphConfig(Settings):
@@ -13,7 +20,9 @@ class GraphConfig(Settings):
     title = "the graph"
 
     directed: bool = switch(
-        False, "Keep edges in the direction they are given. Otherwise every edge is made to go both ways."
+        False,
+        "Keep edges in the direction they are given, as models that read directions do by themselves. Otherwise every "
+        "edge is made to go both ways.",
     )
     self_loops: str = choice(
         "keep",

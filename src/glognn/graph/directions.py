@@ -28,7 +28,8 @@ from glognn.graph.sparse import SparseMatrix
 
 Numbers = npt.NDArray[np.float64]
 QUANTILES = 15
-COUNTS = 4
+DEGREE_NAMES = ("edges out", "edges in", "features other than 0", "mean edges of neighbours")
+COUNTS = len(DEGREE_NAMES)
 DEGREE_COLUMNS = COUNTS * (1 + QUANTILES)
 """Of :func:`degrees`: each count standardised, and which of its quantiles it exceeds."""
 
@@ -191,14 +192,24 @@ def degrees(graph: Graph) -> Any:
     features, and the mean of those of its neighbours' edges; each standardised and by quantiles, n x 64."""
     if (made := graph.made_together("degrees")) is not None:
         return made
-    counts = graph.adjacency.kept("degree-counts", lambda matrix: _known_counts(graph))
+    counts = _kept_counts(graph)
     return _encoded(counts, counts, graph)
+
+
+def degree_counts(graph: Graph) -> Numbers:
+    """What :func:`degrees` encodes: the numbers themselves, of neighbours' edges their mean, of logarithms; 4 x n."""
+    return np.expm1(_kept_counts(graph))
+
+
+def _kept_counts(graph: Graph) -> Numbers:
+    """Logarithms of the numbers."""
+    return graph.adjacency.kept("degree-counts", lambda matrix: _known_counts(graph))
 
 
 def new_degrees(extension: Extension) -> Any:
     """The same of new nodes, by the means, deviations and quantiles of the known ones."""
     known = extension.known
-    counts = known.adjacency.kept("degree-counts", lambda matrix: _known_counts(known))
+    counts = _kept_counts(known)
     rows, columns = new_edges(extension)
     either = _both_ways(rows, columns)
     logs = np.concatenate([_log_degrees(edges(known.adjacency)), np.log1p(_entries(either))])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from glognn.data.encoding import Column
-from glognn.serve.held import HeldEnsemble
+from glognn.graph.graph import SET_NAMES
+from glognn.serve.held import Held, HeldEnsemble, HeldMean
 from glognn.serve.limits import Limits
 from glognn.serve.scorer import Scorer
 
@@ -35,11 +37,28 @@ def describe(scorer: Scorer, limits: Limits) -> Json:
         "classes": list(known.classes.names),
         "positive_class": None if known.positive is None else known.classes.names[known.positive],
         "threshold": known.threshold,
+        "threshold_for": saved.threshold_for,
         "scores": {name: value for name, value in saved.scores.items() if isinstance(value, str | float | int)},
+        "baselines": _baselines(saved),
         "node_columns": scorer.node_columns,
         "edge_columns": scorer.edge_columns,
         "limits": asdict(limits),
     }
+
+
+def _baselines(saved: Held) -> Json:
+    """What the scores must beat, by name and set, averaged over splits; nothing where a record is older than them."""
+    records = [each.record for each in saved.judged] if isinstance(saved, HeldMean) else [saved.record]
+    if not all("baselines" in record for record in records):
+        return {}
+    found: Json = {}
+    for name in records[0]["baselines"]:
+        for each in SET_NAMES:
+            values = [record["baselines"][name][each] for record in records]
+            values = [value["mean"] if isinstance(value, dict) else value for value in values]
+            if None not in values:
+                found.setdefault(name, {})[each] = statistics.fmean(values)
+    return found
 
 
 def node_schema(scorer: Scorer) -> Json:

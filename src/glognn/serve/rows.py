@@ -31,12 +31,12 @@ def rows_table(
     import pyarrow as pa
 
     for number, row in enumerate(rows, start=1):
-        if missing := [name for name in columns if name not in row]:
-            gap = ": null stands for a value that is not known" * (columns[missing[0]] not in _NEEDED)
-            raise InputError(f"Every posted {what} must have '{missing[0]}', which {what} {number} has not{gap}.")
         if strange := [name for name in row if name not in columns and name not in ignored]:
             name = strange[0][:_SHOWN]
             raise InputError(f"'{name}' of {what} {number} is no column of training.{suggest(name, columns)}")
+        if missing := [name for name in columns if name not in row]:
+            gap = ": null stands for a value that is not known" * (columns[missing[0]] not in _NEEDED)
+            raise InputError(f"Every posted {what} must have '{missing[0]}', which {what} {number} has not{gap}.")
     return pa.table({name: _column([row[name] for row in rows], name, what, kind) for name, kind in columns.items()})
 
 

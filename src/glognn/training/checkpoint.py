@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,12 @@ _SNAPSHOT: Form = {
     "inside": [int],
     "histories": [{"curve": [dict], "best": dict, "seconds": NUMBER}],
 }
+
+
+SOON, SPARED = 2.0, 10.0
+"""Seconds after which the end of a run is kept, and how many times as long as keeping takes at least; several that end
+within them are kept at once.
+"""
 
 
 @dataclass(frozen=True)
@@ -122,15 +129,19 @@ class Checkpoint:
         self.path = path
         self.interval = interval
         self.identity = identity
+        self.cost = 0.0
+        """Seconds that the last write took."""
 
-    def due(self, seconds: float) -> bool:
-        """Whether to write, so many seconds after the last time."""
-        return seconds >= self.interval
+    def due(self, seconds: float, *, ended: bool = False) -> bool:
+        """Whether to write, so many seconds after the last time; sooner where runs of a batch have ended since."""
+        return seconds >= (min(self.interval, max(SOON, SPARED * self.cost)) if ended else self.interval)
 
     def save(self, snapshot: Snapshot, *, hastily: bool = False) -> None:
         """Replace what is there; ``hastily`` as :func:`save_tensors` does."""
+        began = time.perf_counter()
         values = snapshot.values | {"identity": self.identity, "engine": snapshot.engine}
         save_tensors(self.path, snapshot.tensors, values, hastily=hastily)
+        self.cost = time.perf_counter() - began
 
     def keep_stopped(self, reason: str, snapshot: Callable[[], Snapshot]) -> None:
         """Members are about to be stopped for a reason of the caller's; nothing is kept of them here."""

@@ -200,17 +200,20 @@ class _Driver:
     def run(self) -> list[Ending | None]:
         epoch = self.histories[self.alive[0]].epoch
         self._begin(epoch)
-        saved = time.perf_counter()
+        saved, ended = time.perf_counter(), list[int]()
         while self.alive:
             epoch += 1
-            ended = self._epoch(epoch)
-            if self.checkpoint is not None and (ended or self.checkpoint.due(time.perf_counter() - saved)):
+            ended += self._epoch(epoch)
+            if self.checkpoint is not None and self.alive:
+                if not self.checkpoint.due(time.perf_counter() - saved, ended=bool(ended)):
+                    continue
                 ended += self._end_diverged()
                 if self.alive:
                     self._save()
                 saved = time.perf_counter()
             if ended:
                 self._tell("on_saved", ended)
+                ended = []
         return self.endings
 
     def _tell(self, event: str, *what: Any) -> None:

@@ -40,6 +40,12 @@ def class_weights(y: Tensor, graph: Graph, config: TrainingConfig) -> Tensor | N
     return weights * y.numel() / (counts * weights).sum()
 
 
+def check_named_classes(graph: Graph, config: TrainingConfig) -> None:
+    """Refuse a metric, a positive class or weights of classes that the graph has not, before anything is done."""
+    scoring(graph, config)
+    class_weights(graph.y[graph.y >= 0], graph, config)
+
+
 class Evaluation:
     """What class scores, members x n x classes, are worth on each member's split.
 

@@ -54,18 +54,25 @@ BATCH_BYTES = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 
 @dataclass
 class _Share:
-    """What this process may take: all there is, unless it is one of several workers."""
+    """What this process may take: all there is, unless it is one of several workers, or of several ranks."""
 
     bytes: float = float("inf")
     workers: int = 1
+    called: str = "workers"
+    instead: str = "use fewer workers"
 
 
 _share = _Share()
 
 
-def take_share(size: float, workers: int) -> None:
-    """This process is one of several that train at a time, and may take ``size`` bytes of the machine's memory."""
+def take_share(size: float, workers: int, *, ranks: bool = False) -> None:
+    """This process is one of several that train at a time, and may take ``size`` bytes of the machine's memory.
+
+    Ranks train one model together, so that it takes less of each machine where there are more machines.
+    """
     _share.bytes, _share.workers = size, workers
+    _share.called = "ranks" if ranks else "workers"
+    _share.instead = "use more machines (--nnodes)" if ranks else "use fewer workers"
 
 
 @dataclass(frozen=True)
@@ -391,7 +398,7 @@ def _parts(need: Need) -> str:
 def _where(place: str) -> str:
     if place != "cpu":
         return "on the GPU"
-    return "on this machine" if _share.workers == 1 else f"for each of {_share.workers} workers"
+    return "on this machine" if _share.workers == 1 else f"for each of {_share.workers} {_share.called}"
 
 
 def _advice(model: ModelConfig, members: int, place: str, *, hopeless: bool = False) -> str:
@@ -400,7 +407,7 @@ def _advice(model: ModelConfig, members: int, place: str, *, hopeless: bool = Fa
     ways = ["take another model or a smaller graph"] if hopeless else []
     ways += [f"lower {' or '.join(settings)}"] if settings and not hopeless else []
     ways += ["train fewer at a time"] if members > 1 else []
-    ways += ["use fewer workers"] if _share.workers > 1 and place == "cpu" else []
+    ways += [_share.instead] if _share.workers > 1 and place == "cpu" else []
     ways += [] if hopeless else ["use another device" if place == "cpu" else "use --device cpu"]
     text = ", or ".join(ways)
     return f"{text[0].upper()}{text[1:]}."
