@@ -2,8 +2,8 @@
 
     python benchmarks/keep_search.py runs/equal --trials 25
 
-Studies are those of ``glognn tune --model A,B --dataset C,D --out FOLDER``. Of studies with fewer trials the settings
-are not kept, the trials are.
+Studies are those of ``glognn tune --model A,B --dataset C,D --out FOLDER``; records of others stay as they are. Of
+studies with fewer trials the settings are not kept, the trials are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ def main() -> None:
     parser.add_argument("--settings", type=Path, default=ROOT / "src/glognn/experiments/settings/equal")
     parser.add_argument("--records", type=Path, default=ROOT / "results/equal-search.jsonl")
     options = parser.parse_args()
-    lines, short = [], []
+    lines, short = dict[tuple[str, str], str](), list[str]()
+    for line in options.records.read_text(encoding="utf-8").splitlines() if options.records.is_file() else []:
+        known_facts = json.loads(line)
+        lines[known_facts["model"], known_facts["dataset"]] = line
     kept: dict[Path, dict[str, SettingsTables]] = {}
     for path in sorted(options.folder.glob("*/*/study.json")):
         search = read_search(path.parent)
@@ -45,7 +48,7 @@ def main() -> None:
         ]
         if found:
             facts = {"model": search.model, "dataset": search.dataset, "splits": search.splits, "trials": len(found)}
-            lines.append(json.dumps(facts | {"found": found}))
+            lines[search.model, search.dataset] = json.dumps(facts | {"found": found})
         if len(trials) >= options.trials:
             place = options.settings / f"{search.model}.toml"
             known = kept.setdefault(place, read_collection(place) if place.is_file() else {})
@@ -56,7 +59,7 @@ def main() -> None:
     for place, found_settings in kept.items():
         content = {"schema_version": SCHEMA_VERSION} | dict(sorted(found_settings.items()))
         write_text(place, tomli_w.dumps(content))
-    options.records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    options.records.write_text("".join(f"{line}\n" for line in lines.values()), encoding="utf-8")
     print(f"{len(lines)} studies; with fewer than {options.trials} trials: {', '.join(short) or 'none'}")
 
 

@@ -1,0 +1,164 @@
+"""Real graphs that nothing in the package was chosen on, made from what a Debian machine with Python has.
+
+    python benchmarks/unseen.py tokens --out unseen/tokens.npz
+    apt-cache dumpavail | python benchmarks/unseen.py packages --out unseen/packages.npz
+    python benchmarks/unseen.py verbs --out unseen/verbs.npz < data.verb          # of the package wordnet-base
+    python benchmarks/auto.py judge --datasets unseen/tokens.npz --device cpu --threads 2 --out unseen/auto.jsonl
+    python benchmarks/defaults.py --models gcn+,linkx --datasets unseen/tokens.npz --out unseen/defaults.jsonl
+
+``tokens``: those of a module of the standard library, each linked to the next, and brackets to their partners and to
+what is in them; the class is what a token does in the syntax tree. ``packages``: some of Debian's and what they need;
+the class is the section. ``verbs``: meanings of verbs in WordNet, linked as it links them; the class is the group of
+meanings. Each has three random splits: half of the nodes for training, a quarter each for validation and test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from torch_geometric.data import Data
+
+from glognn.data.npz import write_npz
+
+MODULE = "argparse"
+PACKAGES, CLASSES, SPLITS = 4000, 15, 3
+_KINDS = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
+_FIELD = re.compile(r"^([A-Za-z-]+): (.*)$", re.MULTILINE)
+
+
+def _graph(x: Any, edges: Sequence[tuple[int, int]], names: Sequence[str]) -> Data:
+    """With the most frequent names as classes, and one for all others."""
+    frequent = [name for name, _ in Counter(names).most_common(CLASSES)]
+    y = torch.tensor([frequent.index(name) if name in frequent else CLASSES for name in names])
+    drawn = np.stack([np.random.default_rng(split).permutation(len(y)) for split in range(SPLITS)], axis=1)
+    place = torch.from_numpy(np.argsort(drawn, axis=0))
+    half, last = len(y) // 2, 3 * len(y) // 4
+    return Data(
+        x=torch.from_numpy(np.asarray(x, dtype=np.float32)),
+        edge_index=torch.tensor(sorted({edge for edge in edges if edge[0] != edge[1]})).T.contiguous(),
+        y=y,
+        train_mask=place < half,
+        val_mask=(place >= half) & (place < last),
+        test_mask=place >= last,
+    )
+
+
+def _reduced(counts: Any, width: int) -> Any:
+    return TruncatedSVD(width, random_state=0).fit_transform(counts)
+
+
+def tokens() -> Data:
+    spec = find_spec(MODULE)
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).read_text(encoding="utf-8")
+    found, opened = _roles(ast.parse(source)), list[int]()
+    texts, roles, edges = list[str](), list[str](), list[tuple[int, int]]()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _KINDS:
+            continue
+        here = len(texts)
+        texts.append(token.string[:30])
+        roles.append(found.get(token.start, tokenize.tok_name[token.type]))
+        if here:
+            edges.append((here - 1, here))
+        if token.string in (")", "]", "}") and opened:
+            edges.append((opened.pop(), here))
+        elif opened:
+            edges.append((opened[-1], here))
+        if token.string in ("(", "[", "{"):
+            opened.append(here)
+    letters = HashingVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=2**16).transform(texts)
+    return _graph(_reduced(letters, 200), edges, roles)
+
+
+def _roles(tree: ast.AST) -> dict[tuple[int, int], str]:
+    """By line and column of a name or constant: the kind of syntax that it is in, and as what."""
+    found = {}
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.Name | ast.arg | ast.Constant):
+                    found[child.lineno, child.col_offset] = f"{type(parent).__name__}.{field}"
+    return found
+
+
+def packages(index: str) -> Data:
+    records = {
+        found["Package"]: found for block in index.split("\n\n") if "Package" in (found := dict(_FIELD.findall(block)))
+    }
+    needs = {
+        name: [other for part in record.get("Depends", "").split(",") if (other := _named(part)) in records]
+        for name, record in records.items()
+    }
+    drawn = np.random.default_rng(0).choice(sorted(records), PACKAGES, replace=False)
+    kept = sorted({*drawn, *(other for name in drawn for other in needs[name])})
+    place = {name: number for number, name in enumerate(kept)}
+    edges = [(place[name], place[other]) for name in kept for other in needs[name] if other in place]
+    columns = [
+        [
+            np.log1p(float(records[name].get("Installed-Size", 0))),
+            np.log1p(float(records[name].get("Size", 0))),
+            records[name].get("Architecture") == "all",
+            records[name].get("Multi-Arch") == "same",
+            np.log1p(len(needs[name])),
+        ]
+        for name in kept
+    ]
+    words = HashingVectorizer(n_features=2**16).transform([records[name].get("Description", "") for name in kept])
+    x = np.concatenate([np.array(columns, dtype=np.float64), 10 * _reduced(words, 100)], axis=1)
+    return _graph(x, edges, [records[name]["Section"] for name in kept])
+
+
+def _named(part: str) -> str:
+    """The package that one of several needed is, without its version; of alternatives the first."""
+    return re.split(r"[ (:|]", part.strip(), maxsplit=1)[0]
+
+
+def verbs(data: str) -> Data:
+    lines = [line.split(" | ", 1) for line in data.splitlines() if not line.startswith("  ")]
+    heads, meanings = [head.split(" ") for head, _ in lines], [meaning for _, meaning in lines]
+    place = {head[0]: number for number, head in enumerate(heads)}
+    edges = []
+    for number, head in enumerate(heads):
+        start = 5 + 2 * int(head[3], 16)
+        for at in range(start, start + 4 * int(head[start - 1]), 4):
+            _, other, kind, _ = head[at : at + 4]
+            if kind == "v":
+                edges.append((number, place[other]))
+    words = CountVectorizer(max_features=1000, binary=True, stop_words="english").fit_transform(meanings).toarray()
+    return _graph(words, edges, [head[1] for head in heads])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", choices=("tokens", "packages", "verbs"))
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    data = (
+        tokens()
+        if options.graph == "tokens"
+        else {"packages": packages, "verbs": verbs}[options.graph](sys.stdin.read())
+    )
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    write_npz(data, options.out)
+    sizes = f"{data.num_nodes:,} nodes, {data.num_edges:,} edges, {data.num_features} features"
+    print(f"{sizes}, {data.y.unique().numel()} classes")
+
+
+if __name__ == "__main__":
+    main()
