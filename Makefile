@@ -10,7 +10,6 @@ HASHED ?=
 SMALL := texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed
 ALL_MODELS = $(shell $(BIN)/glognn models --names | paste -sd , -)
 NATIVE := $(wildcard src/glognn/native/*.cpp src/glognn/native/*.hpp) src/glognn/native/build.py
-CORE := from glognn.native.library import find_library, why_not
 LOWEST := import tomllib; print(*(each.replace('>=', '==') for each in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']), sep='\n')
 LOWEST_TESTS := tests/nn tests/data/test_npz.py tests/data/test_tables.py tests/models/test_contract.py tests/training/test_driver.py \
 	tests/experiments/test_train_tables.py tests/experiments/test_search.py tests/cli/test_tables.py tests/report
@@ -27,8 +26,9 @@ help:
 	@echo "make docs-screenshots draw what commands print, for the documents"
 	@echo "make check-pages      open every page of the site in Chromium, and take pictures in build/screenshots (5 minutes)"
 	@echo "make native           compile the native core where its source has changed, as 'run' and 'test' do too"
-	@echo "make check-install    install the source archive without a compiler, then the wheel with the core, and train each"
-	@echo "make check-lowest     install the lowest versions that pyproject.toml allows, and test the main paths on them"
+	@echo "make check-install    install the source archive without a compiler, then the wheel with the core, and train each (2 minutes)"
+	@echo "make check-lowest     install the lowest versions that pyproject.toml allows (TORCH=... another PyTorch), and test"
+	@echo "                      the main paths on them (5 minutes)"
 	@echo "make check-sanitizers the tests of the native core with every address and all arithmetic checked (1 minute)"
 	@echo "make check-kills      kill train, tune, reproduce, predict, save, explore and report 50 times each as they write, and"
 	@echo "                      training runs 50 times at random epochs and while they write a checkpoint (10 minutes)"
@@ -113,22 +113,12 @@ native: $(VENV)/.run
 	$(BIN)/python -m glognn.native.build
 
 check-install: $(VENV)/.dev
-	rm -rf build/install
-	$(BIN)/python -m build --outdir build/install
-	GLOGNN_PURE=1 $(BIN)/python -m build --wheel --outdir build/install
-	$(PYTHON) -m venv build/install/venv
-	cd build/install && CC=/bin/false CXX=/bin/false venv/bin/python -m pip install --disable-pip-version-check \
-		--constraint ../../constraints.txt glognn-*.tar.gz
-	cd build/install && venv/bin/python -c "$(CORE); assert find_library() is None, 'there is a core'; print(why_not())"
-	cd build/install && venv/bin/glognn train --splits 0 --epochs 20 --quiet --out without
-	cd build/install && venv/bin/python -m pip install --disable-pip-version-check --no-deps --force-reinstall glognn-*linux*.whl
-	cd build/install && venv/bin/python -c "$(CORE); assert find_library(), why_not()"
-	cd build/install && venv/bin/glognn train --splits 0 --epochs 20 --quiet --out with && venv/bin/glognn doctor
+	bash benchmarks/install.sh $(BIN)/python
 
 check-lowest:
 	rm -rf build/lowest
 	$(PYTHON) -m venv build/lowest
-	$(PYTHON) -c "$(LOWEST)" > build/lowest/constraints.txt
+	$(PYTHON) -c "$(LOWEST)" $(if $(TORCH),| sed 's/^torch==.*/torch==$(TORCH)/') > build/lowest/constraints.txt
 	build/lowest/bin/python -m pip install --disable-pip-version-check --constraint build/lowest/constraints.txt \
 		--editable . pytest hypothesis
 	build/lowest/bin/python -m pytest $(LOWEST_TESTS)

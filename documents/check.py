@@ -2,10 +2,12 @@
 
 Every link of a page leads to a file of the site, every anchor to something with that name, and nothing that a page
 loads (script, style, picture) comes from elsewhere. MkDocs checks the links of Markdown; this looks at what came of it.
+No list or table has become a paragraph either, as one does that no empty line stands before.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 _LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
 _NOT_LOADED = {"canonical", "next", "prev"}
+_SWALLOWED = re.compile(r"<p>(?:(?!</p>).)*?\n((?:- |\d+\. |\|)[^\n]{1,40})", re.DOTALL)
 
 
 class Page(HTMLParser):
@@ -23,6 +26,7 @@ class Page(HTMLParser):
         self.names: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.swallowed: list[str] = _SWALLOWED.findall(text)
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -43,6 +47,7 @@ def problems(site: Path) -> list[str]:
         if here.name == "404.html":
             continue
         found += [f"{here} loads {link}" for link in page.loaded if urlsplit(link).netloc]
+        found += [f"{here} shows as a paragraph: {start}" for start in page.swallowed]
         for link in {*page.links, *page.loaded}:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:

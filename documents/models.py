@@ -53,7 +53,7 @@ def pages() -> dict[str, str]:
 
 def _page(config: type[ModelConfig], use: str, members: list[dict[str, Any]]) -> str:
     module, _, class_name = config.implementation.partition(":")
-    lines = [f"# {config.title}", "", f"{config.summary}. {config.paper}.", "", "```"]
+    lines = [f"# {config.title}", "", f"{config.summary}. {config.paper[0].upper()}{config.paper[1:]}.", "", "```"]
     lines += [f"glognn train --model {config.name}", "```", "", "## When to use it", "", use, ""]
     named = [f"`{member['name']}`" for member in members if member["model"] == config.name]
     if named:

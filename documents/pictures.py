@@ -19,6 +19,10 @@ _SERIES = (
 """Colours that are told apart by everyone (Okabe and Ito), and marks that are without colours."""
 
 
+_LEAST = -5.0
+"""Points below which a score is drawn at the edge, with its number."""
+
+
 def auto() -> None:
     """Scores of auto and of what it must beat, as differences from logistic regression, a line for each graph."""
     gpu, cpu = auto_records()
@@ -34,7 +38,12 @@ def auto() -> None:
     figure, axes = plt.subplots(figsize=(8, 6.5), layout="constrained")
     for label, colour, mark in _SERIES:
         known = [(values[label][name] - base[name], place) for place, name in enumerate(names) if name in values[label]]
-        axes.plot(*zip(*known, strict=True), mark, color=colour, label=label, markersize=6)
+        axes.plot(
+            [max(gain, _LEAST) for gain, _ in known], [place for _, place in known], mark, color=colour, label=label
+        )
+        for gain, place in known:
+            if gain < _LEAST:
+                axes.annotate(f"  {gain:.0f}", (_LEAST, place), va="center", fontsize=8)
     axes.set_yticks(range(len(names)), [f"{name} ({base[name]:.1f})" for name in names])
     axes.set_xlabel("points above logistic regression (its score in brackets)")
     axes.grid(axis="y", color="#dddddd")

@@ -1,8 +1,8 @@
 """``python -m documents.screenshots SITE OUT``: every page of the built site in a browser, and what is wrong there.
 
 Needs Chromium (``CHROMIUM`` names another command). Pages are opened from the disk, without a network. An error that a
-page writes to the console ends this with 1; pictures of the pages lie in OUT. ``--terminal`` draws what commands print
-as SVG into docs/images instead.
+page writes to the console ends this with 1, and so does a search that finds nothing; pictures of the pages lie in OUT.
+``--terminal`` draws what commands print as SVG into docs/images instead.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = "1400,1600"
+SOUGHT = "homophily"
+"""A word that many pages have."""
 COMMANDS = {
     "terminal-first": ["glognn"],
     "terminal-train": ["glognn", "train", "--model", "glognn++", "--model", "mlp", "--threads", "1", "--quiet"],
@@ -32,12 +34,24 @@ def browser() -> str:
     return found
 
 
+def browse(address: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", *options, address]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def found_by_search(site: Path) -> int:
+    """How many pages the site's own search finds, in a browser without a network."""
+    asked = f"{(site / 'index.html').as_uri()}?q={SOUGHT}"
+    shown = browse(asked, "--virtual-time-budget=20000", "--dump-dom").stdout
+    counted = re.search(r'md-search-result__meta">\s*(\d+) matching', shown)
+    return int(counted[1]) if counted else 0
+
+
 def picture(page: Path, out: Path) -> list[str]:
     """Take a picture of a page; what it complains about."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
-    command += [f"--window-size={SIZE}", f"--screenshot={out}", page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    options = ["--hide-scrollbars", "--enable-logging=stderr", f"--window-size={SIZE}", f"--screenshot={out}"]
+    done = browse(page.as_uri(), *options)
     return _WRONG.findall(done.stderr) + ([] if out.is_file() else ["no picture was made"])
 
 
@@ -70,8 +84,9 @@ def main() -> int:
         for line in picture(page, out / f"{name}.png"):
             wrong += 1
             print(f"{name}: {line}")
-    print(f"{len(pages)} pages in a browser, {wrong} errors; pictures in {out}")
-    return 1 if wrong else 0
+    found = found_by_search(site)
+    print(f"{len(pages)} pages in a browser, {wrong} errors; '{SOUGHT}' found on {found}; pictures in {out}")
+    return 1 if wrong or not found else 0
 
 
 if __name__ == "__main__":
