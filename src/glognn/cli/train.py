@@ -178,7 +178,7 @@ def command(
     from glognn.cli.progress import Display
     from glognn.cli.terminal import Terminal
     from glognn.report.card import CARD, run_card
-    from glognn.report.summary import beware, decisions, summary_table
+    from glognn.report.summary import beware, decisions, settlements, summary_table
     from glognn.storage import write_text
 
     ranks = {"timeout": timeout, "partition": partition, "parts": parts}
@@ -238,7 +238,7 @@ def command(
         compare_runs(done.folder, done.runs)
     console.print()
     console.print(summary_table(done.reports))
-    for told in filter(None, (decisions(done.reports), beware(done.reports))):
+    for told in filter(None, (settlements(done.reports), decisions(done.reports), beware(done.reports))):
         console.out(f"\n{told}")
     console.out(f"\nRun folder: {done.folder}")
     if distributed:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from glognn.errors import MemoryExhaustedError, TooLargeError, TrainingError
 from glognn.experiments.config import RunConfig, parse_splits
 from glognn.experiments.graphs import Graphs
+from glognn.models.configs.base import alike
 from glognn.records import NUMBER, Form, read_record
 from glognn.storage import write_json
 
@@ -139,15 +140,16 @@ def _compare(trial: int, default: RunConfig, winner: RunConfig, graphs: Graphs) 
 def validation_scores(config: RunConfig, graph: Graph, splits: Sequence[int]) -> list[float]:
     """The best validation score on each of some splits, trained as many at a time as memory holds; 0 where training
     fails."""
-    from glognn.experiments.run import initial_models
+    from glognn.experiments.run import initial_models, settled
     from glognn.training.driver import train_batch
     from glognn.training.history import TrainingResult
     from glognn.training.preflight import members_at_once
 
     most, scores = members_at_once(config.model, graph, config.training), list[float]()
     while len(scores) < len(splits):
-        part = splits[len(scores) : len(scores) + most]
-        configs = [config] * len(part)
+        configs = [settled(config, graph, split) for split in splits[len(scores) : len(scores) + most]]
+        configs = configs[: alike(each.model for each in configs)]
+        part = splits[len(scores) : len(scores) + len(configs)]
         try:
             endings = train_batch(
                 initial_models(configs, graph),

@@ -36,7 +36,7 @@ from glognn.experiments.layout import DONE, ENSEMBLE, PROBABILITIES
 from glognn.experiments.plan import Job
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
-from glognn.experiments.run import LoadedGraph, finished_report, run_batch
+from glognn.experiments.run import LoadedGraph, finished_report, run_batch, settled_batches
 from glognn.experiments.turns import (
     FAIR,
     FEWEST_EPOCHS,
@@ -340,7 +340,8 @@ class Contest:
             for job in jobs:
                 if job.done:
                     finished_report(job, loaded)
-            batches, training = make_batches(jobs, group=entrant.place), entrant.config.training
+            made, training = make_batches(jobs, group=entrant.place), entrant.config.training
+            batches = [part for batch in made for part in settled_batches(batch, loaded.graph)]
             at_once = max(members_at_once(entrant.config.model, loaded.graph, training), 1)
             sizes = [len(batch.jobs) for batch in batches]
             turn.parts = [min(at_once, size - k) for size in sizes for k in range(0, size, at_once)] or (1,)

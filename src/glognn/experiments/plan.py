@@ -37,13 +37,16 @@ INDIFFERENT = ("seed", "device", "threads", "engine", "checkpoint_interval")
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a plan; ``label`` is the model or variant it stands for, ``origin`` where its settings are from."""
+    """One run of a plan; ``label`` is the model or variant it stands for, ``origin`` where its settings are from, and
+    ``settled`` which of them were decided from its graph.
+    """
 
     folder: Path
     config: RunConfig
     split: int
     label: str
     origin: str
+    settled: tuple[str, ...] = ()
 
     @property
     def dataset(self) -> str:

@@ -10,6 +10,7 @@ import logging
 import math
 import shutil
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
@@ -128,6 +129,16 @@ def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
         return config.model.model_class().for_graph(graph, config.model)
 
 
+def settled(config: RunConfig, graph: Graph, split: int) -> RunConfig:
+    """A configuration with all settings decided that are left to the graph and the training labels of a split.
+
+    On the part of a graph that a rank has they stay as they are: no rank knows enough to decide.
+    """
+    if isinstance(graph, Part):
+        return config
+    return replace(config, model=config.model.settled(graph, split))
+
+
 class _Recorder(Callback):
     """Writes the folder of each run of a batch as it ends, and closes it when no checkpoint needs it any more."""
 
@@ -184,6 +195,17 @@ def _check_present(job: Job) -> None:
         raise TrainingError(f"The run folder '{job.folder}' was deleted or moved while it was in use: start again.")
 
 
+def settled_batches(batch: Batch, graph: Graph) -> list[Batch]:
+    """The runs of a batch with all settings decided, in as many batches as there are kinds of models then."""
+    kinds: dict[object, list[Job]] = {}
+    for job in batch.jobs:
+        graph.check_trainable(job.split, tested=False)
+        config, left = settled(job.config, graph, job.split), job.config.model.undecided
+        job = replace(job, config=config, settled=(*job.settled, *left))
+        kinds.setdefault(config.model.shape(), []).append(job)
+    return [Batch(batch.group, tuple(jobs)) for jobs in kinds.values()]
+
+
 def run_batch(
     batch: Batch,
     loaded: LoadedGraph,
@@ -200,6 +222,11 @@ def run_batch(
     weights so far; if it is the ``resumable`` one, their state is kept (:attr:`Batch.stopped`). What an ``appraiser``
     says of each is part of its report.
     """
+    batch, *others = settled_batches(batch, loaded.graph)
+    if others:
+        parts = [batch, *others]
+        ended = [run_batch(part, loaded, callbacks, on_run_end, stop, appraiser, resumable) for part in parts]
+        return {folder: error for errors in ended for folder, error in errors.items()}
     config, graph = batch.jobs[0].config, loaded.graph
     check_threshold(graph, config.training)
     most = len(batch.jobs) if len(batch.jobs) == 1 else members_at_once(config.model, graph, config.training)
@@ -226,8 +253,6 @@ def _train_as_one(
 ) -> dict[Path, str] | None:
     """Errors by the folder of the run they ended; ``None`` where memory does not hold all members at once."""
     config, graph = batch.jobs[0].config, loaded.graph
-    for job in batch.jobs:
-        graph.check_trainable(job.split, tested=False)
     device = resolve_device(config.training.device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -430,6 +455,10 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
             which: {name: spread(which, name) for name in ("train", "val", "test")}
             for which in ("selected", "best", "last")
         },
+        "settled": {
+            name: dict(Counter(report["config"]["model"][name] for report in reports))
+            for name in config.model.undecided
+        },
         "seconds": sum(report["seconds"] for report in reports),
         "epochs": sum(report["scores"]["last"]["epoch"] for report in reports),
         "num_parameters": reports[0]["num_parameters"],
@@ -473,6 +502,7 @@ def _split_report(
         "schema_version": SCHEMA_VERSION,
         "kind": "run",
         "config": config.tables(),
+        "settled": {name: {getattr(config.model, name): 1} for name in job.settled},
         "split": job.split,
         "metric": config.training.metric,
         "selection": config.training.selection,

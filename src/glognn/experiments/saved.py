@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glognn.errors import InputError
-from glognn.experiments.config import RunConfig
+from glognn.experiments.config import RunConfig, read_config
 from glognn.experiments.folder import by_model, find_runs
 from glognn.experiments.integrity import check_files, check_tables, refuse_changed
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, DONE, MODEL
@@ -136,7 +136,8 @@ def choose_run(folder: Path, models: Sequence[str] = ()) -> ChosenRun:
     for (child, config), report in zip(wanted[best], reports[best], strict=True):
         if report["kind"] == "splits":
             check_settings(child, report, config)
-            places |= {split: (inside(child, f"split-{split}"), config.for_split(split)) for split in report["splits"]}
+            parts = {split: inside(child, f"split-{split}") for split in report["splits"]}
+            places |= {split: (place, read_config(place / CONFIG)) for split, place in parts.items()}
         else:
             places[report["split"]] = child, config
     return ChosenRun(best, why, list(places), places)

@@ -35,6 +35,7 @@ from glognn.experiments.plan import INDIFFERENT
 from glognn.experiments.spaces import FEATURES, WIDE, Space, find_space
 from glognn.experiments.study_locks import FolderLocks, StudyLocks, making, study_locks
 from glognn.models.configs import find_model
+from glognn.models.configs.base import alike
 from glognn.records import NUMBER, Form, misfit, read_record
 from glognn.settings import check_word
 from glognn.storage import file_sha256, write_json, write_text
@@ -445,18 +446,18 @@ def _train_trials(study: optuna.Study, group: list[TakenTrial], search: Search, 
     from optuna.trial import TrialState
 
     from glognn.experiments.pruning import Pruning
-    from glognn.experiments.run import initial_models
+    from glognn.experiments.run import initial_models, settled
     from glognn.training.driver import train_batch
     from glognn.training.preflight import members_at_once
 
     splits = parse_splits(search.splits, graph.num_splits)
     pruning = Pruning([trial for trial, _ in group], len(splits))
-    members = [(config, split) for _, config in group for split in splits]
+    members = [(settled(config, graph, split), split) for _, config in group for split in splits]
     most = members_at_once(group[0][1].model, graph, group[0][1].training)
     start = 0
     try:
         while start < len(members):
-            stop = min(start + most, len(members))
+            stop = start + alike(members[k][0].model for k in range(start, min(start + most, len(members))))
             part = [k for k in range(start, stop) if k // len(splits) not in pruning.pruned]
             pruning.begin(part)
             try:

@@ -13,7 +13,7 @@ from glognn.experiments.leaderboard import BASELINE, standings
 from glognn.graph.config import SCALED_FEATURES
 from glognn.report.document import columns, row, table
 from glognn.report.markdown import table_markdown
-from glognn.report.summary import ensemble_decision
+from glognn.report.summary import ensemble_decision, settled_text
 from glognn.report.text import score_name, visible
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def run_card(report: Mapping[str, Any], tables: KeptTables | None = None, refitt
         ("epochs trained", report["scores"]["last"]["epoch"] if single else report["epochs"]),
         *_positive(report),
         *_decides(report),
+        *([("decided from training labels", decided)] if (decided := settled_text(dict(report))) else []),
         ("seconds", _number(report["seconds"])),
     ]
     return "\n".join(

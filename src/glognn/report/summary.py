@@ -84,6 +84,22 @@ def decisions(reports: Iterable[dict[str, Any]]) -> str:
     return f"{visible(str(first['positive_class']['name']))} is predicted from this probability on: {found}{mean}{why}."
 
 
+def settled_text(report: dict[str, Any]) -> str:
+    """Settings that were left to the graph, as they were decided: ``reads features (7 of the splits), ...``."""
+    texts = []
+    for name, values in report.get("settled", {}).items():
+        several = len(values) > 1
+        told = [f"{value} ({count} of the splits)" if several else value for value, count in values.items()]
+        texts.append(f"{name} {', '.join(told)}")
+    return "; ".join(texts)
+
+
+def settlements(reports: Iterable[dict[str, Any]]) -> str:
+    """The same of several models, a line for each; empty where nothing was left to the graph."""
+    told = {report["config"]["model"]["name"]: settled_text(report) for report in reports}
+    return "\n".join(f"{name} {text}: what training labels speak for." for name, text in told.items() if text)
+
+
 def ensemble_decision(ensemble: dict[str, Any]) -> dict[str, Any]:
     """How an ensemble decides between two classes, as a run's record says it: of several splits on average."""
     splits = list(ensemble["splits"].values())

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from glognn.errors import InputError, TooLargeError
 from glognn.models.memory import Sizes
 from glognn.settings import Settings, integer, real
 
 if TYPE_CHECKING:
+    from glognn.graph.graph import Graph
     from glognn.models.base import NodeModel
+
+AUTO = "auto"
 
 
 def hidden_channels_setting() -> int:
@@ -54,6 +58,12 @@ def narrowing(num_layers: int, width: int, classes: int) -> int:
     return (3 * (num_layers - 1) + 1) * width * (num_layers > 1) + 4 * classes
 
 
+def alike(models: Iterable[ModelConfig]) -> int:
+    """How many of some models, from the first on, can be trained together."""
+    shapes = [model.shape() for model in models]
+    return len(list(takewhile(lambda shape: shape == shapes[0], shapes)))
+
+
 class ModelConfig(Settings):
     """Base of every model's settings.
 
@@ -80,6 +90,18 @@ class ModelConfig(Settings):
     """How the model wants to be trained (of TrainingConfig), unless stated otherwise."""
     graph_settings: ClassVar[Mapping[str, Any]] = {}
     """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
+
+    settles: ClassVar[tuple[str, ...]] = ()
+    """Settings that may be ``auto`` (:data:`AUTO`), and are then decided from a graph by :meth:`settled`."""
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The settings that are left to the graph."""
+        return tuple(name for name in self.settles if getattr(self, name) == AUTO)
+
+    def settled(self, graph: Graph, split: int) -> Self:
+        """These settings with all decided that are left to the graph and the training labels of a split."""
+        return self
 
     @property
     def reads_links(self) -> bool:

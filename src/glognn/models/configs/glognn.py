@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from glognn.errors import InputError
 from glognn.models.configs.base import (
+    AUTO,
     COMMON,
     WIDTHS,
     ModelConfig,
@@ -36,6 +38,9 @@ from glognn.nn.inputs import (
     products,
 )
 from glognn.settings import choice, integer, real, several, switch
+
+if TYPE_CHECKING:
+    from glognn.graph.graph import Graph
 
 PAPER_SMALL: SearchedSettings = {
     "learning_rate": one_of(0.01, 0.005),
@@ -193,6 +198,8 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
 
 
 _READABLE = (FEATURES, LINK, LINK_IN, DEGREES, *MEANS)
+_OFFERED = (FEATURES, LINK, DEGREES)
+"""Inputs of which ``auto`` chooses."""
 
 
 class GloGNN2Config(ObjectiveConfig, ModelConfig):
@@ -203,6 +210,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     implementation = "glognn.models.glognn2:GloGNN2"
     stated = True
     distributes = True
+    settles = ("reads",)
     varying = ("beta1", "beta2", "gamma", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True, "feature_normalization": "auto"}
     training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}
@@ -235,11 +243,12 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         ("fixed", "learned"),
     )
     reads: str = several(
-        f"{FEATURES} {LINK} {DEGREES}",
+        AUTO,
         "What the encoder reads: 'features' (left out where a graph has none), rows of links out of a node ('link') or "
         "into it ('link_in'), 'degrees', means of the features of all neighbours ('neighbours'), of those that a node "
-        "points to ('neighbours_out') and of those that point to it ('neighbours_in').",
-        _READABLE,
+        "points to ('neighbours_out') and of those that point to it ('neighbours_in'). 'auto': of features, link and "
+        "degrees those that training labels speak for (all three, where a model is built without them).",
+        (AUTO, *_READABLE),
     )
     gated: str = several("", "Those of 'reads' with a learnt weight that can reach zero.", _READABLE)
     degree_weight: float = real(
@@ -268,7 +277,15 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     @property
     def inputs(self) -> dict[str, float]:
         """The inputs of :mod:`glognn.nn.inputs` that the encoder reads, with their weights."""
-        return {name: self.degree_weight if name == DEGREES else 1.0 for name in self.reads.split()}
+        names = _OFFERED if self.reads == AUTO else self.reads.split()
+        return {name: self.degree_weight if name == DEGREES else 1.0 for name in names}
+
+    def settled(self, graph: Graph, split: int) -> Self:
+        if self.reads != AUTO:
+            return self
+        from glognn.models.reading import choose_inputs
+
+        return replace(self, reads=" ".join(choose_inputs(graph, split, _OFFERED)))
 
     @property
     def reads_links(self) -> bool:
@@ -295,6 +312,9 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         super().check()
         if not self.reads:
             raise InputError(f"The 'reads' parameter of {self.title} must name at least one input. Got none instead.")
+        if AUTO in self.reads.split() and self.reads != AUTO:
+            wanted = f"'{AUTO}' alone, or names of inputs"
+            raise InputError(f"The 'reads' parameter of {self.title} must be {wanted}. Got {self.reads!r} instead.")
 
     def shape(self) -> tuple[object, ...]:
         """At the ends of their ranges some numbers leave out parts of the model."""
