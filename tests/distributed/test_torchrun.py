@@ -73,10 +73,14 @@ def test_a_killed_rank_is_started_again_and_the_run_ends_as_any_other(graph: Pat
 
 
 @pytest.mark.parametrize(
-    ("model", "wishes"), [("gcn", []), ("glognn2", ["--directed", "--feature-normalization", "auto"])]
+    ("model", "wishes", "given"),
+    [
+        ("gcn", [], []),
+        ("glognn2", ["--directed", "--feature-normalization", "auto"], ["--reads", "features link degrees"]),
+    ],
 )
 def test_shards_are_a_graph_for_one_process_and_for_ranks(
-    model: str, wishes: list[str], graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    model: str, wishes: list[str], given: list[str], graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="glognn.data.shards")
     runner, out = CliRunner(), tmp_path / "shards"
@@ -88,7 +92,7 @@ def test_shards_are_a_graph_for_one_process_and_for_ranks(
     scores = []
     for name, more in (("whole", ["--engine", "eager"]), ("part", ["--distributed"])):
         flags = ["--dataset", str(out), "--split", "0", "--model", model, "--epochs", "3", "--dropout", "0", *more]
-        done = runner.invoke(app, ["train", *flags, "--dtype", "float64", "--out", str(tmp_path / name)])
+        done = runner.invoke(app, ["train", *flags, *given, "--dtype", "float64", "--out", str(tmp_path / name)])
         assert done.exit_code == 0, done.output
         report = json.loads((tmp_path / name / "report.json").read_text())
         scores.append((report["scores"]["last"]["val_loss"], report["data"]["fingerprint"]))
@@ -158,3 +162,13 @@ def test_a_run_of_one_process_is_not_gone_on_with_on_ranks(graph: Path, tmp_path
     assert CliRunner().invoke(app, ["train", *flags, "--out", str(tmp_path / "run")]).exit_code == 0
     done = CliRunner().invoke(app, ["train", "--resume", str(tmp_path / "run"), "--distributed"])
     assert "was begun in one process: go on with it without --distributed" in str(done.exception)
+
+
+def test_ranks_read_all_that_might_be_chosen_and_say_so(
+    graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flags = ["--dataset", str(graph), "--split", "0", "--model", "glognn2", "--epochs", "2", "--distributed"]
+    done = CliRunner().invoke(app, ["train", *flags, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert "Ranks do not look at labels to decide what GloGNN2 reads" in caplog.text
+    assert set(load_model(tmp_path / "run").encoder.weights) == {"features", "link", "degrees"}

@@ -144,7 +144,10 @@ def test_features_are_left_out_where_there_are_none() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"reads": "features links"}, "words out of 'features', 'link', .*, separated by spaces. Got 'features links'"),
+        (
+            {"reads": "features links"},
+            "words out of 'auto', 'features', 'link', .*, separated by spaces. Got 'features links'",
+        ),
         ({"reads": ""}, "must name at least one input"),
         ({"beta1": 0.0, "beta2": 0.0}, r"sum in the range \(0.0, inf\)"),
     ],

@@ -132,9 +132,17 @@ def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
 def settled(config: RunConfig, graph: Graph, split: int) -> RunConfig:
     """A configuration with all settings decided that are left to the graph and the training labels of a split.
 
-    On the part of a graph that a rank has they stay as they are: no rank knows enough to decide.
+    On the part of a graph that a rank has they stay as they are, which is said: no rank knows enough to decide.
     """
     if isinstance(graph, Part):
+        for name in config.model.undecided:
+            logger.warning(
+                "Ranks do not look at labels to decide what %s %s: everything that 'auto' chooses from. Name it with "
+                "--%s to have less.",
+                config.model.title,
+                name,
+                name.replace("_", "-"),
+            )
         return config
     return replace(config, model=config.model.settled(graph, split))
 
