@@ -20,7 +20,7 @@ import glognn
 from glognn.experiments.folder import read_report
 
 ABLATION: dict[str, dict[str, Any]] = {
-    "glognn2": {},
+    "all three inputs": {},
     "without features": {"reads": "link degrees"},
     "without links": {"reads": "features degrees"},
     "without degrees": {"reads": "features link"},
@@ -31,12 +31,14 @@ ABLATION: dict[str, dict[str, Any]] = {
     "with two local blocks": {"num_blocks": 2},
     "two local blocks, without the layer": {"num_blocks": 2, "num_layers": 0},
 }
+"""Beside what is named, features, rows of links and degrees are read, whatever labels say."""
 
 
 def train(dataset: str, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """The records of all splits; the graph goes by the name of its file."""
-    model = "glognn2" if name in ABLATION else name
-    settings = {"device": options.device, "epochs": options.epochs, **ABLATION.get(name, {})}
+    model, settings = name, {"device": options.device, "epochs": options.epochs}
+    if name in ABLATION:
+        model, settings = "glognn2", settings | {"reads": "features link degrees"} | ABLATION[name]
     with TemporaryDirectory() as folder:
         glognn.train_models(
             dataset, model, splits=options.splits, out=folder, data_mirror=options.data_mirror, **settings

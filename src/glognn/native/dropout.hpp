@@ -1,7 +1,9 @@
-// Which hidden values a step keeps: bits from a generator whose whole state is the seed and the number of the step.
+// Which hidden values a step keeps: bits from generators, each of which begins at the seed, the number of the step and the
+// place of its stretch of values. Stretches are drawn in any order, by any thread.
 
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -10,12 +12,15 @@
 
 namespace {
 
-// xoshiro128++ in 16 lanes, started anew for each step of each member: (seed, step) is its whole state.
+constexpr int64_t STRETCH = 4096;  // words of 16 values
+
+// xoshiro128++ in 16 lanes, started anew for each stretch of each step of each member.
 struct Stream {
     Words s[4];
 
-    Stream(uint64_t seed, uint64_t step) {
+    Stream(uint64_t seed, uint64_t step, uint64_t stretch) {
         uint64_t state = mix(mix(seed + 0x9E3779B97F4A7C15u) ^ (step * 0xD1B54A32D192ED03u));
+        if (stretch) state = mix(state ^ (stretch * 0x9FB21C651E98DF25u));
         for (auto& words : s) {
             uint32_t drawn[LANES];
             for (int k = 0; k < LANES; k += 2) {
@@ -49,15 +54,16 @@ struct Stream {
     }
 };
 
-// One bit per hidden value: whether it is kept. A probability counts in steps of 2^-16.
-void draw_masks(const Member& s, int64_t step, int64_t count, uint16_t* masks) {
-    Stream stream(s.seed, static_cast<uint64_t>(step));
+// One bit per hidden value of a stretch: whether it is kept. A probability counts in steps of 2^-16.
+void draw_mask(const Member& s, int64_t step, int64_t stretch, int64_t words, uint16_t* masks) {
+    Stream stream(s.seed, static_cast<uint64_t>(step), static_cast<uint64_t>(stretch));
     const Words limit = splat_word(static_cast<uint32_t>(std::lround((1 - s.dropout) * 65536.0)));
-    int64_t k = 0;
+    const int64_t count = std::min(words, (stretch + 1) * STRETCH);
+    int64_t k = stretch * STRETCH;
     for (; k + 1 < count; k += 2) {
-        const Words words = stream.next();
-        masks[k] = static_cast<uint16_t>(below(words & 0xFFFFu, limit));
-        masks[k + 1] = static_cast<uint16_t>(below(words >> 16, limit));
+        const Words drawn = stream.next();
+        masks[k] = static_cast<uint16_t>(below(drawn & 0xFFFFu, limit));
+        masks[k + 1] = static_cast<uint16_t>(below(drawn >> 16, limit));
     }
     if (k < count) masks[k] = static_cast<uint16_t>(below(stream.next() & 0xFFFFu, limit));
 }

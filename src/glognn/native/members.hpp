@@ -60,10 +60,13 @@ void Group::encode() {
 void Group::forward(Scratch& scratch) {
     const int c = engine.c;
     const int64_t n = engine.n, row = vectors * LANES;
-    engine.ranges(count, [&](Range members) {
-        for (int64_t b = first + members.begin; b < first + members.end; ++b)
+    const int64_t words = engine.mask_words(), stretches = (words + STRETCH - 1) / STRETCH;
+    engine.ranges(count * stretches, [&](Range range) {
+        for (int64_t k = range.begin; k < range.end; ++k) {
+            const int64_t b = first + k / stretches;
             if (engine.settings[b].dropout > 0)
-                draw_masks(engine.settings[b], engine.problem.steps[b] + 1, engine.mask_words(), engine.masks[b].data());
+                draw_mask(engine.settings[b], engine.problem.steps[b] + 1, k % stretches, words, engine.masks[b].data());
+        }
     });
     for (int b = 0; b < count; ++b) {
         const int training = engine.lane(b), evaluating = engine.lane(evaluation[b]);
@@ -239,37 +242,56 @@ void Engine::forward() {
     });
 }
 
-// What a member's class scores are worth: validation loss, then the accuracies on train, val and test nodes.
-void Engine::measure(int b, double* out) const {
+// What the class scores of a member are worth on one of the pieces that each set of nodes is cut into.
+Measured Engine::measured(int b, int64_t piece) const {
     const Member& m = settings[b];
     const float* scores = problem.logits + static_cast<int64_t>(b) * n * c;
-    const int64_t members = problem.members;
     const int64_t* nodes[] = {m.train_nodes, m.val_nodes, m.test_nodes};
     const int64_t counts[] = {m.train_count, m.val_count, m.test_count};
+    Measured found{};
     for (int set = 0; set < 3; ++set) {
-        int64_t right = 0;
-        for (int64_t k = 0; k < counts[set]; ++k) {
+        for (int64_t k = counts[set] * piece / pieces; k < counts[set] * (piece + 1) / pieces; ++k) {
             const float* row = scores + nodes[set][k] * c;
             int largest = 0;
             for (int j = 1; j < c; ++j) largest = row[j] > row[largest] ? j : largest;
-            right += largest == problem.labels[nodes[set][k]];
+            found.right[set] += largest == problem.labels[nodes[set][k]];
         }
-        out[(1 + set) * members + b] = static_cast<double>(right) / static_cast<double>(counts[set]);
     }
-    double loss = 0;
-    for (int64_t k = 0; k < m.val_count; ++k) {
+    for (int64_t k = m.val_count * piece / pieces; k < m.val_count * (piece + 1) / pieces; ++k) {
         const float* row = scores + m.val_nodes[k] * c;
         float largest = row[0], total = 0;
         for (int j = 1; j < c; ++j) largest = std::max(largest, row[j]);
         for (int j = 0; j < c; ++j) total += std::exp(row[j] - largest);
-        loss += std::log(total) + (largest - row[problem.labels[m.val_nodes[k]]]);
+        found.loss += std::log(total) + (largest - row[problem.labels[m.val_nodes[k]]]);
     }
-    out[b] = loss / static_cast<double>(m.val_count);
+    return found;
+}
+
+// Validation loss, then the accuracies on train, val and test nodes.
+void Engine::measure(int b, double* out) {
+    Measured parts[MOST_PIECES], sum{};
+    const std::function<void(int, int)> task = [&](int, int piece) { parts[piece] = measured(b, piece); };
+    if (shared)
+        pool.run(static_cast<int>(pieces), task);
+    else
+        for (int piece = 0; piece < pieces; ++piece) task(0, piece);
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+        sum.loss += parts[piece].loss;
+        for (int set = 0; set < 3; ++set) sum.right[set] += parts[piece].right[set];
+    }
+    const Member& m = settings[b];
+    const int64_t counts[] = {m.train_count, m.val_count, m.test_count};
+    out[b] = sum.loss / static_cast<double>(m.val_count);
+    for (int set = 0; set < 3; ++set)
+        out[(1 + set) * problem.members + b] = static_cast<double>(sum.right[set]) / static_cast<double>(counts[set]);
 }
 
 void Engine::measure(double* out) {
     const std::function<void(int, int)> task = [this, out](int, int b) { measure(b, out); };
-    pool.run(static_cast<int>(problem.members), task);
+    if (shared)
+        for (int b = 0; b < problem.members; ++b) task(0, b);
+    else
+        pool.run(static_cast<int>(problem.members), task);
 }
 
 void Engine::step(double* losses) {

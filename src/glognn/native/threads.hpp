@@ -1,4 +1,7 @@
 // Threads that share the tasks of a round. What a task throws in any of them is thrown again where the round was begun.
+//
+// Each has a part of the tasks that is the same in every round of so many, and takes those of others when it has done its
+// own: rows that it has written are then mostly read by it too, out of its own cache.
 
 #pragma once
 
@@ -18,18 +21,22 @@
 namespace {
 
 struct Pool {
+    struct alignas(64) Part {
+        std::atomic<int> next{0};
+        int end = 0;
+    };
+
     std::vector<std::thread> threads;
+    std::vector<Part> parts;  // of each worker
     std::mutex mutex;
     std::condition_variable start, finish;
     const std::function<void(int, int)>* task = nullptr;
-    int tasks = 0;
     std::atomic<int> busy{0};
     std::atomic<int64_t> round{0};
-    std::atomic<int> next{0};
     bool stop = false;
     std::exception_ptr failure;
 
-    explicit Pool(int count) {
+    explicit Pool(int count) : parts(static_cast<size_t>(count)) {
         threads.reserve(static_cast<size_t>(count));
         try {
             for (int worker = 1; worker < count; ++worker) {
@@ -60,9 +67,12 @@ struct Pool {
         FlushTiny flush;
         try {
             if (worker) may_fail(WORK);
-            for (int t = next++; t < tasks; t = next++) (*task)(worker, t);
+            for (size_t k = 0; k < parts.size(); ++k) {
+                Part& part = parts[(static_cast<size_t>(worker) + k) % parts.size()];
+                for (int t = part.next++; t < part.end; t = part.next++) (*task)(worker, t);
+            }
         } catch (...) {
-            next = tasks;  // the round is lost: nobody begins another of its tasks
+            for (Part& part : parts) part.next = part.end;  // the round is lost: nobody begins another of its tasks
             std::lock_guard<std::mutex> lock(mutex);
             if (!failure) failure = std::current_exception();
         }
@@ -96,8 +106,11 @@ struct Pool {
         {
             std::lock_guard<std::mutex> lock(mutex);
             task = &body;
-            tasks = count;
-            next = 0;
+            const int64_t all = count, workers = static_cast<int64_t>(parts.size());
+            for (int64_t k = 0; k < workers; ++k) {
+                parts[k].next = static_cast<int>(all * k / workers);
+                parts[k].end = static_cast<int>(all * (k + 1) / workers);
+            }
             busy = static_cast<int>(threads.size());
             ++round;
         }

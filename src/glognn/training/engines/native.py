@@ -126,8 +126,9 @@ class NativeEngine(Engine):
         if not self._best.numel():
             self._best = self._weights.clone()
             return
-        for index in members:
-            self._best[index].copy_(self._weights[index])
+        best, weights = self._best.numpy(), self._weights.numpy()
+        for index in members:  # PyTorch's copy would leave its threads waiting on the cores of the next step
+            best[index] = weights[index]
 
     def keep(self, members: Sequence[int]) -> None:
         chosen = list(members)
