@@ -1,6 +1,7 @@
 """Real graphs that nothing in the package was chosen on, made from what a Debian machine with Python has.
 
     python benchmarks/unseen.py tokens --out unseen/tokens.npz
+    python benchmarks/unseen.py characters --out unseen/characters.npz
     apt-cache dumpavail | python benchmarks/unseen.py packages --out unseen/packages.npz
     python benchmarks/unseen.py verbs --out unseen/verbs.npz < data.verb          # of the package wordnet-base
     python benchmarks/auto.py judge --datasets unseen/tokens.npz --device cpu --threads 2 --out unseen/auto.jsonl
@@ -8,7 +9,8 @@
 
 ``tokens``: those of a module of the standard library, each linked to the next, and brackets to their partners and to
 what is in them; the class is what a token does in the syntax tree. ``packages``: some of Debian's and what they need;
-the class is the section. ``verbs``: meanings of verbs in WordNet, linked as it links them; the class is the group of
+the class is the section. ``characters``: those of Unicode below 2^16, linked to the one before, to their parts and to
+their other case; the class is the general category. ``verbs``: meanings of verbs in WordNet, linked as it links them; the class is the group of
 meanings. Each has three random splits: half of the nodes for training, a quarter each for validation and test.
 """
 
@@ -20,8 +22,9 @@ import io
 import re
 import sys
 import tokenize
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,8 @@ from glognn.data.npz import write_npz
 MODULE = "argparse"
 PACKAGES, CLASSES, SPLITS = 4000, 15, 3
 _KINDS = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
+_LAST_POINT = 0x10000
+_TELLING = {"CAPITAL", "SMALL", "LETTER", "SIGN", "MARK", "SYMBOL", "DIGIT", "NUMBER", "VOWEL", "COMBINING", "MODIFIER"}
 _FIELD = re.compile(r"^([A-Za-z-]+): (.*)$", re.MULTILINE)
 
 
@@ -144,16 +149,34 @@ def verbs(data: str) -> Data:
     return _graph(words, edges, [head[1] for head in heads])
 
 
+def characters() -> Data:
+    """Names without the words that tell the class; edges to the character before, to parts, and to the other case."""
+    points = [point for point in range(_LAST_POINT) if unicodedata.name(chr(point), "") and not _drawn_alike(point)]
+    place = {point: number for number, point in enumerate(points)}
+    names = [" ".join(set(unicodedata.name(chr(point)).split()) - _TELLING) for point in points]
+    edges = [(number, number - 1) for number in range(1, len(points))]
+    for number, point in enumerate(points):
+        parts = [int(part, 16) for part in unicodedata.decomposition(chr(point)).split() if part[0] != "<"]
+        cases = [ord(other) for other in (chr(point).upper(), chr(point).lower()) if len(other) == 1]
+        edges += [(number, place[other]) for other in (*parts, *cases) if other in place]
+    letters = HashingVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=2**16).transform(names)
+    return _graph(_reduced(letters, 100), edges, [unicodedata.category(chr(point)) for point in points])
+
+
+def _drawn_alike(point: int) -> bool:
+    """Characters of long lists, whose names are their numbers or sounds."""
+    return unicodedata.name(chr(point)).startswith(("CJK ", "HANGUL SYLLABLE", "VARIATION SELECTOR"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", choices=("tokens", "packages", "verbs"))
+    parser.add_argument("graph", choices=("tokens", "characters", "packages", "verbs"))
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    data = (
-        tokens()
-        if options.graph == "tokens"
-        else {"packages": packages, "verbs": verbs}[options.graph](sys.stdin.read())
-    )
+    of_python: dict[str, Callable[[], Data]] = {"tokens": tokens, "characters": characters}
+    of_text = {"packages": packages, "verbs": verbs}
+    made = of_python.get(options.graph)
+    data = made() if made is not None else of_text[options.graph](sys.stdin.read())
     options.out.parent.mkdir(parents=True, exist_ok=True)
     write_npz(data, options.out)
     sizes = f"{data.num_nodes:,} nodes, {data.num_edges:,} edges, {data.num_features} features"
