@@ -39,6 +39,7 @@ from glognn.native.memory import LANES, padded
 from glognn.nn.config import COEFFICIENTS
 from glognn.nn.inputs import INPUTS, Word, powers
 from glognn.training.config import TrainingConfig
+from glognn.training.devices import threads
 from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
 
@@ -117,7 +118,8 @@ class NativeEngine(Engine):
 
     def evaluate(self) -> Tensor:
         if self._evaluation.metric != "accuracy":
-            return self._evaluation.measure(self._logits)
+            with threads(1):  # more would wait on the cores of the next step
+                return self._evaluation.measure(self._logits)
         measured = torch.empty(4, len(self), dtype=torch.float64)
         self._library.call("measure", self._handle, measured.data_ptr())
         return measured
