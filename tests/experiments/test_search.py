@@ -30,6 +30,7 @@ from glognn.experiments.search import (
     write_best,
 )
 from glognn.experiments.spaces import find_space, spaces_of
+from glognn.experiments.study_locks import FolderLocks
 from glognn.models.configs import MODELS
 from glognn.report.study import plot_study
 from glognn.training import preflight
@@ -416,3 +417,22 @@ def test_glognn2_is_searched_from_its_defaults_on() -> None:
     assert config.model == what.default().model
     assert config.training.epochs == 7
     assert not search("linkx", dataset="texas", keep_default=False).first_trials()
+
+
+def test_a_trial_that_ends_while_its_worker_is_looked_for_is_not_tried_again(tmp_path: Path) -> None:
+    """A worker tells its last trial and leaves just after another has read that the trial is under way."""
+    what = search()
+    open_folder(tmp_path, what)
+    study = open_study(tmp_path, what)
+    [(trial, _)] = take_trials(tmp_path, study, what, 3, "leaving", 1)
+
+    class Leaves(FolderLocks):
+        def is_alive(self, worker: str) -> bool:
+            if worker == "leaving" and trial.number not in {each.number for each in finished_trials(study)}:
+                study.tell(trial.number, 0.5)
+            return False
+
+    taken = take_trials(tmp_path, study, what, 3, "next", 2, Leaves(tmp_path))
+    assert len(taken) == 2
+    assert [each.number for each in finished_trials(study)] == [trial.number]
+    assert not any("retry_of" in each.user_attrs for each in study.get_trials())

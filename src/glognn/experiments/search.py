@@ -347,10 +347,13 @@ def take_trials(
     taken: list[TakenTrial] = []
     locks = locks or FolderLocks(folder)
     with locks.taking():
-        running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        for lost in running:
-            holder = lost.user_attrs.get("worker", "")
-            if holder == worker or not locks.is_alive(holder):
+        holders = {
+            trial.user_attrs.get("worker", "")
+            for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        }
+        gone = {holder for holder in holders if holder == worker or not locks.is_alive(holder)}
+        for lost in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):  # read after its worker was gone
+            if (holder := lost.user_attrs.get("worker", "")) in gone:
                 _try_again(study, search, lost)
                 locks.forget(holder)
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
