@@ -10,8 +10,9 @@
 ``tokens``: those of a module of the standard library, each linked to the next, and brackets to their partners and to
 what is in them; the class is what a token does in the syntax tree. ``packages``: some of Debian's and what they need;
 the class is the section. ``characters``: those of Unicode below 2^16, linked to the one before, to their parts and to
-their other case; the class is the general category. ``verbs``: meanings of verbs in WordNet, linked as it links them; the class is the group of
-meanings. Each has three random splits: half of the nodes for training, a quarter each for validation and test.
+their other case; the class is the general category. ``verbs``: meanings of verbs in WordNet, linked as it links them;
+the class is the group of meanings. Each has three random splits: half of the nodes for training, a quarter each for
+validation and test.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from torch_geometric.data import Data
 from glognn.data.splits import random_splits
 from glognn.errors import DataWarning, InputError
 from glognn.graph.graph import Graph
-from glognn.metrics import METRICS, Scoring, Thresholds, decide, ranking_scores
+from glognn.metrics import METRICS, Scoring, Thresholds, decide, ranking_scores, rankings_at_once
 from glognn.training.config import OF_ONE_CLASS, RANKINGS, ThresholdRule, TrainingConfig
 from glognn.training.evaluation import Evaluation
 from glognn.training.threshold import choose_threshold
@@ -199,15 +200,16 @@ def test_a_threshold_is_for_two_classes_that_both_occur() -> None:
         Thresholds.of(np.full((5, 2), 0.5), np.zeros(5, dtype=np.int64), 1)
 
 
+@pytest.mark.parametrize("ranking", [ranking_scores, rankings_at_once])
 @pytest.mark.parametrize("metric", RANKINGS)
-def test_many_rankings_at_once_are_those_one_by_one(metric: str) -> None:
+def test_many_rankings_at_once_are_those_one_by_one(metric: str, ranking: Callable[..., torch.Tensor]) -> None:
     generator = torch.Generator().manual_seed(0)
     sizes = torch.tensor([50, 37, 12, 5])
     inside = torch.arange(50) < sizes.unsqueeze(1)
     score = (torch.rand(4, 50, generator=generator, dtype=torch.float64) * 8).round() / 8  # with ties
     members = torch.rand(4, 50, generator=generator) < 0.3
     members[3] = True
-    found = ranking_scores(metric, score, members, inside).tolist()
+    found = ranking(metric, score, members, inside).tolist()
     judge = {"roc_auc": reference.roc_auc_score, "average_precision": reference.average_precision_score}[metric]
     for row in range(3):
         wanted = judge(members[row, : sizes[row]], score[row, : sizes[row]])

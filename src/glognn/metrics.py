@@ -204,8 +204,13 @@ def ranking_scores(metric: str, score: Tensor, members: Tensor, inside: Tensor) 
     """
     if score.device.type == "cpu":  # one sort of a row instead of two, and only its members are searched for
         rows = zip(score.numpy(), members.numpy(), inside.numpy(), strict=True)
-        found = [_ranking_score(metric, each[there], own[there]) for each, own, there in rows]
-        return torch.tensor(found, dtype=torch.float64)
+        values = [_ranking_score(metric, each[there], own[there]) for each, own, there in rows]
+        return torch.tensor(values, dtype=torch.float64)
+    return rankings_at_once(metric, score, members, inside)
+
+
+def rankings_at_once(metric: str, score: Tensor, members: Tensor, inside: Tensor) -> Tensor:
+    """The same in a few large operations, as a GPU wants it."""
     members, others = members & inside, ~members & inside
     own, rest = members.sum(1), others.sum(1)
     below = torch.full_like(score, -torch.inf)
