@@ -192,7 +192,7 @@ def _ranking_score(metric: str, score: Floats, members: Booleans) -> float:
 
 
 def ranking_scores(metric: str, score: Tensor, members: Tensor, inside: Tensor) -> Tensor:
-    """ROC AUC or average precision of many rankings at once, where the tensors are and without waiting for it.
+    """ROC AUC or average precision of many rankings; on a GPU all at once, and without waiting for it.
 
     The same as :func:`roc_auc` and :func:`average_precision` of each row; nan where there is nothing to rank.
 

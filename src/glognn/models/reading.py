@@ -7,8 +7,8 @@ predicts labels which were held out (a fifth of the training nodes at a time) su
 how many are right, and no worse by the other.
 
 The regression is by conjugate gradients, with the best penalty and number of steps on held-out labels; all classes,
-folds and penalties are columns of one problem. Cost: 20 products with each matrix, with these columns. Validation and
-test labels are not looked at.
+folds and penalties are columns of one problem. Cost: 20 products with each matrix and as many with its transpose, with
+these columns, for each of at most five sets of inputs. Validation and test labels are not looked at.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Many GloGNN, GloGNN++ or GloGNN2 models on one graph, trained together by compiled code.
 
 The mathematics is that of :mod:`glognn.models.glognn`, :mod:`glognn.models.glognn2` and the other engines. The bits of
-a member do not depend on the others or on the number of threads. Dropout draws from a generator of its own, whose state
-is the seed and the number of steps taken, so a member follows another random stream than the PyTorch path, with the
-same distribution (the probability in steps of 2^-16).
+a member do not depend on the others or on the number of threads. Dropout draws from generators of its own, which follow
+from the seed, the number of steps taken and the place of the values, so a member follows another random stream than the
+PyTorch path, with the same distribution (the probability in steps of 2^-16).
 """
 
 from __future__ import annotations
