@@ -414,14 +414,17 @@ def test_the_doors_of_every_model(
     assert GloGNNClassifier.load(tmp_path / "run").predict_proba().shape == (60, 2)
 
 
-@pytest.mark.parametrize(("features", "nodes"), [(40, 3000), (200, 1500), (5, 15_000)])
-def test_growing_takes_the_memory_that_is_predicted(features: int, nodes: int) -> None:
+@pytest.mark.parametrize(
+    ("features", "nodes", "labels"), [(40, 3000, False), (200, 1500, False), (5, 15_000, False), (5, 15_000, True)]
+)
+def test_growing_takes_the_memory_that_is_predicted(features: int, nodes: int, labels: bool) -> None:
     """What scikit-learn allocates with all nodes in training, against the prediction less what torch holds."""
     data = make_data(nodes, num_features=features, num_edges=4 * nodes)
     graph = Graph.from_data(data)
-    config = TreesConfig(num_trees=4, column_share=1.0)
+    config = TreesConfig(num_trees=4, column_share=1.0, neighbour_labels=labels)
     model = Trees.for_graph(graph, config)
     model.learn_inputs(graph)
+    model.learn_labels(torch.arange(nodes), graph.y)
     inputs = model.prepare(graph)
     boosting = model.boosting(inputs, torch.arange(nodes), graph.y, None, 0)
     tracemalloc.start()
@@ -432,4 +435,5 @@ def test_growing_takes_the_memory_that_is_predicted(features: int, nodes: int) -
     assert inputs.nbytes == pytest.approx(
         config.input_bytes(sizes) - sizes.adjacency_bytes(loops=False, symmetric=True)
     )
-    assert 4 * config.num_activations(sizes) - inputs.nbytes == pytest.approx(peak, rel=0.3)
+    own = labels * inputs.nbytes  # held beside those that models share
+    assert 4 * config.num_activations(sizes) - inputs.nbytes - own == pytest.approx(peak, rel=0.3)

@@ -104,4 +104,11 @@ def columns_read(model: Trees, graph: Graph, features: list[str]) -> list[Column
         if model.in_channels and config.neighbour_columns(model.in_channels) > 1 + config.mean_hops * len(seen):
             for word in ("least", "largest"):
                 all_of(f"{word} of {way}", EXTREME)
+        if not config.neighbour_labels:
+            continue
+        found.append(ColumnRead(NEIGHBOURS, f"number of labelled {way}", EXTREME, None))
+        classes = graph.class_names or [f"class {number}" for number in range(model.out_channels)]
+        for further in ("", ", one step further"):
+            names = [f"share of {name} among labelled {way}{further}" for name in classes]
+            found += [ColumnRead(NEIGHBOURS, name, EXTREME, None) for name in names]
     return found

@@ -194,7 +194,19 @@ class BoostedModel(NodeModel[Inputs]):
 
     @abstractmethod
     def learn_inputs(self, graph: Graph) -> None:
-        """Learn what :meth:`prepare` needs of the graph, without labels; then nothing else changes it."""
+        """Learn what :meth:`shared` needs of the graph, without labels; then nothing else changes it."""
+
+    @abstractmethod
+    def learn_labels(self, nodes: Tensor, labels: Tensor) -> None:
+        """Learn what :meth:`completed` needs of the training nodes."""
+
+    @abstractmethod
+    def shared(self, graph: Graph) -> Inputs:
+        """The part of :meth:`prepare` that is the same whatever the training nodes."""
+
+    @abstractmethod
+    def completed(self, shared: Inputs, graph: Graph) -> Inputs:
+        """What :meth:`prepare` makes, from that part; the part itself, if nothing is missing."""
 
     @abstractmethod
     def boosting(self, inputs: Inputs, nodes: Tensor, labels: Tensor, weights: Tensor | None, seed: int) -> Boosting:

@@ -5,7 +5,8 @@
 Columns: the features x (of more than 256, directions of largest variation instead), then for each direction of edges
 (one, where edges go both ways) the degree d, the mean of neighbours' (x, d), the mean of those means and so on, and
 minimum and maximum of neighbours' (x, d), where there are no more than 64 features. A node without neighbours has
-missing values there, which a split sends to the side that serves better.
+missing values there, which a split sends to the side that serves better. With ``neighbour_labels`` also what is known
+of the classes around a node (:mod:`glognn.models.label_shares`), which the model then remembers node by node.
 Aggregates as in GraphLand (Bazhenov et al., 2025); trees as in LightGBM (Ke et al., 2017), grown by scikit-learn.
 
 Fitted trees lie in tensors of shapes that follow from the settings, so that they are saved, remembered and moved as
@@ -30,6 +31,7 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.models.base import BoostedModel
 from glognn.models.configs.trees import BINS, FEW, GATHERED, WALKED, WIDE, TreesConfig
+from glognn.models.label_shares import label_shares, new_label_shares
 from glognn.native.library import Library, TreesC, find_library
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
@@ -47,12 +49,13 @@ class Trees(BoostedModel[Tensor]):
     Args:
         in_channels: Number of features.
         out_channels: Number of classes.
-        num_nodes: Not used; there so that every model is built alike.
+        num_nodes: Number of nodes; needed with ``neighbour_labels``.
     """
 
     config: TreesConfig
     config_class = TreesConfig
     directions: Tensor
+    known: Tensor
     num_rounds: Tensor
     feature: Tensor
     left: Tensor
@@ -72,22 +75,36 @@ class Trees(BoostedModel[Tensor]):
         self.register_buffer("num_rounds", torch.zeros((), dtype=torch.int64))
         if in_channels > WIDE:
             self.register_buffer("directions", torch.zeros(in_channels, self.config.num_directions))
+        if self.config.neighbour_labels:
+            if num_nodes is None:
+                raise self._error("num_nodes", "given where labels of neighbours are read", None)
+            self.register_buffer("known", torch.full((num_nodes,), -1, dtype=torch.int32))
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        for tensor in self.state_dict().values():
-            tensor.zero_()
+        for name, tensor in self.state_dict().items():
+            tensor.fill_(-1 if name == "known" else 0)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """As of every module; trees that lead to nowhere, as of a damaged file, are refused."""
         found = super().load_state_dict(state_dict, strict, assign)
-        columns = self.config.num_columns(self.in_channels) + 2 * self.config.neighbour_columns(self.in_channels)
-        ends = {"left": self.value.shape[2], "right": self.value.shape[2], "feature": columns}
-        for name, end in (ends | {"num_rounds": self.config.num_trees + 1}).items():
+        own, near, labels = self._widths
+        ends = {"left": self.value.shape[2], "right": self.value.shape[2], "feature": own + 2 * (near + labels)}
+        bounds = {name: (0, end) for name, end in (ends | {"num_rounds": self.config.num_trees + 1}).items()}
+        if labels:
+            bounds["known"] = (-1, self.out_channels)
+        for name, (first, end) in bounds.items():
             low, high = (int(bound) for bound in getattr(self, name).aminmax())
-            if low < 0 or high >= end:
-                raise self._error(name, f"in the range [0, {end - 1}]", low if low < 0 else high)
+            if low < first or high >= end:
+                raise self._error(name, f"in the range [{first}, {end - 1}]", low if low < first else high)
         return found
+
+    @property
+    def _widths(self) -> tuple[int, int, int]:
+        """Columns of a node itself, of its neighbours in one direction, and of their labels."""
+        config = self.config
+        near, labels = config.neighbour_columns(self.in_channels), config.label_columns(self.out_channels)
+        return config.num_columns(self.in_channels), near, labels
 
     def learn_inputs(self, graph: Graph) -> None:
         """Find the directions of wide features: the first right singular vectors, drawn the same way each time."""
@@ -102,12 +119,30 @@ class Trees(BoostedModel[Tensor]):
         self.directions.zero_()
         self.directions[:, :count] = torch.from_numpy(found.T.copy())
 
+    def learn_labels(self, nodes: Tensor, labels: Tensor) -> None:
+        """Remember the classes of the training nodes, where neighbours' labels are read."""
+        if self.config.neighbour_labels:
+            self.known.fill_(-1)
+            self.known[nodes] = labels.to(self.known.dtype)
+
     def prepare(self, graph: Graph) -> Tensor:
         """What trees read: a row for each node, see above."""
-        matrix = graph.adjacency.matrix
+        return self.completed(self.shared(graph), graph)
+
+    def shared(self, graph: Graph) -> Tensor:
+        """Columns that no label is in."""
         x = self._own(self._features_if_any(graph), graph.num_nodes)
-        ways = [matrix] if matrix.is_symmetric else [matrix, matrix.transpose]
-        return torch.cat([x, *(self._neighbourhood(way, torch.cat([x, _degrees(way)], 1)) for way in ways)], 1)
+        return torch.cat([x, *(self._neighbourhood(way, torch.cat([x, _degrees(way)], 1)) for way in _ways(graph))], 1)
+
+    def completed(self, shared: Tensor, graph: Graph) -> Tensor:
+        """With those of labels, which follow on the others of each direction."""
+        if not self.config.neighbour_labels:
+            return shared
+        self._check_num_nodes(graph)
+        own, near, _ = self._widths
+        labels = label_shares(_ways(graph), self.known, self.out_channels)
+        pairs = zip(torch.split(shared[:, own:], near, 1), labels, strict=True)
+        return torch.cat([shared[:, :own], *(part for pair in pairs for part in pair)], 1)
 
     def _features_if_any(self, graph: Graph) -> Matrix | None:
         """As many as the model was built for, which may be none."""
@@ -122,18 +157,24 @@ class Trees(BoostedModel[Tensor]):
         return features.csr.to_dense() if isinstance(features, SparseMatrix) else features
 
     def freeze(self, inputs: Tensor) -> Tensor:
-        """The known nodes' columns: features, degrees and means are all that new nodes see of them."""
+        """The known nodes' columns: features, degrees, means and labels are all that new nodes see of them."""
         return inputs
 
     def new_logits(self, frozen: Tensor, extension: Extension) -> Tensor:
-        own, width = self._own(extension.x, extension.num_new), self.config.num_columns(self.in_channels)
+        own, (width, near, labels) = self._own(extension.x, extension.num_new), self._widths
         x = torch.cat([frozen[:, :width], own])
+        known = torch.split(frozen[:, width:], near + labels, 1)
+        ways = [
+            SparseMatrix.from_scipy(sp.csr_array(edges), x.dtype).to(device=x.device)
+            for edges in (extension.rows, extension.columns.T)[: len(known)]
+        ]
+        of_labels = [columns[:, near:] for columns in known]
+        told = new_label_shares(ways, of_labels, self.known, self.out_channels) if labels else of_labels
         parts = [own]
-        known = torch.split(frozen[:, width:], self.config.neighbour_columns(self.in_channels), 1)
-        for columns, edges in zip(known, (extension.rows, extension.columns.T), strict=False):
-            way = SparseMatrix.from_scipy(sp.csr_array(edges), x.dtype).to(device=x.device)
+        for columns, way, shares in zip(known, ways, told, strict=True):
             degrees = torch.cat([columns[:, :1], _degrees(way)])
             parts.append(self._neighbourhood(way, torch.cat([x, degrees], 1), columns))
+            parts += [shares] if labels else []
         return self.logits(torch.cat(parts, 1))
 
     def _neighbourhood(self, matrix: SparseMatrix, seen: Tensor, known: Tensor | None = None) -> Tensor:
@@ -194,7 +235,8 @@ class Trees(BoostedModel[Tensor]):
         is what it points to.
         """
         feature = self.feature[first:last].flatten().long()
-        return torch.where(feature >= width, feature - self.config.neighbour_columns(self.in_channels), feature)
+        _, near, labels = self._widths
+        return torch.where(feature >= width, feature - near - labels, feature)
 
     def steps(self, inputs: Tensor, first: int, last: int) -> Iterator[Tensor]:
         """Where each node is in each tree of some rounds, from the roots to the leaves: n x trees, places of all of
@@ -308,6 +350,12 @@ class TreeBoosting:
         baseline = np.full(self._model.out_channels, found.min() - math.log(2 * fewest))
         baseline[classes] = found
         return baseline
+
+
+def _ways(graph: Graph) -> list[SparseMatrix]:
+    """Edges out of the nodes and, where they do not go both ways, into them."""
+    matrix = graph.adjacency.matrix
+    return [matrix] if matrix.is_symmetric else [matrix, matrix.transpose]
 
 
 def _fixed(*shape: int) -> nn.Parameter:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from glognn.models.configs.base import ModelConfig, SearchedSettings, between, one_of
 from glognn.models.memory import VALUE_BYTES, Sizes
-from glognn.settings import integer, real
+from glognn.settings import integer, real, switch
 
 WIDE = 256
 """More features than these are words rather than measurements, and are replaced by a few directions."""
@@ -20,6 +20,11 @@ WALKED = 2**18
 """Pairs of a node and a tree that are scored at a time."""
 GATHERED = 2**22
 """Values of neighbours that are compared at a time."""
+
+
+def label_columns(classes: int) -> int:
+    """Columns about labels of one direction of edges: labelled neighbours, shares of classes near, and far."""
+    return 1 + 2 * classes
 
 
 class TreesConfig(ModelConfig):
@@ -37,6 +42,7 @@ class TreesConfig(ModelConfig):
         "column_share": between(0.1, 1.0),
         "num_trees": one_of(100, 200, 400),
         "mean_hops": between(1, 3),
+        "neighbour_labels": one_of(False, True),
         "directed": one_of(False, True),
     }
 
@@ -70,6 +76,13 @@ class TreesConfig(ModelConfig):
         2, "How far means reach: 1 to neighbours, 2 also to the means of neighbours, and so on.", low=1, high=16
     )
 
+    neighbour_labels: bool = switch(
+        False,
+        "Whether labels of the training nodes around a node are read: how many there are, and the shares of classes "
+        "one and two steps away. The model then knows the graph's nodes, and predicts them and new ones beside them.",
+        before=False,
+    )
+
     def check_graph(self, *, has_features: bool) -> None:
         """Without features there are degrees."""
 
@@ -82,27 +95,36 @@ class TreesConfig(ModelConfig):
         columns = self.num_columns(features)
         return 1 + (self.mean_hops + 2 * (features <= FEW)) * (columns + 1)
 
+    def label_columns(self, classes: int) -> int:
+        """Columns of one direction of edges: what is known of the classes there."""
+        return label_columns(classes) if self.neighbour_labels else 0
+
     def _width(self, sizes: Sizes) -> int:
         """Columns that trees read where edges go both ways; directions add as much as the neighbours take."""
-        return self.num_columns(sizes.features) + self.neighbour_columns(sizes.features)
+        near = self.neighbour_columns(sizes.features) + self.label_columns(sizes.classes)
+        return self.num_columns(sizes.features) + near
 
     def num_activations(self, sizes: Sizes) -> int:
         """At the peak either a tree is grown, or nodes are scored.
 
         Growing takes rows in the model's precision, in 64 bits and in bins (the bins twice, for a moment), gradients
         and scores of the training nodes, which are at most all, and a histogram of every open leaf. Scoring takes 60
-        bytes for each node and class.
+        bytes for each node and class. Columns with labels are each model's own.
         """
         width, histogram = self._width(sizes), HISTOGRAM_BYTES * (BINS + 1)
         rows = sizes.nodes * ((VALUE_BYTES + 10) * width + 24 * sizes.classes)
         growing = (rows + self.num_leaves * width * histogram) // VALUE_BYTES
-        return max(growing, 15 * sizes.nodes * sizes.classes) + 2 * sizes.nodes * sizes.classes
+        own = sizes.nodes * (2 * sizes.classes + width * self.neighbour_labels)
+        return max(growing, 15 * sizes.nodes * sizes.classes) + own
 
     def input_bytes(self, sizes: Sizes) -> int:
         return VALUE_BYTES * sizes.nodes * self._width(sizes) + sizes.adjacency_bytes(loops=False, symmetric=True)
 
     def preparation_bytes(self, sizes: Sizes) -> int:
-        """Features in 64 bits with the directions found so far, or the values of neighbours."""
+        """Features in 64 bits with the directions found so far, the values of neighbours, or labels around nodes."""
+        labels = self.neighbour_labels * (60 * sizes.entries + 6 * VALUE_BYTES * sizes.nodes * (sizes.classes + 1))
         if sizes.features > WIDE:
-            return 16 * sizes.feature_values + 32 * (self.num_directions + 10) * (sizes.nodes + sizes.features)
-        return 3 * VALUE_BYTES * max(min(GATHERED, sizes.entries * self._width(sizes)), sizes.entries)
+            found = 16 * sizes.feature_values + 32 * (self.num_directions + 10) * (sizes.nodes + sizes.features)
+            return max(found, labels)
+        values = 3 * VALUE_BYTES * max(min(GATHERED, sizes.entries * self._width(sizes)), sizes.entries)
+        return max(values, labels)

@@ -31,16 +31,18 @@ class BoostedEngine(Engine):
         learned = self._models[0].first_rounds(0)
         for each in self._models[1:]:
             each.load_state_dict(learned)
-        self._inputs = self._models[0].prepare(graph)
+        shared = self._models[0].shared(graph)
         self._evaluation = Evaluation(graph, splits, configs[0])
-        self._boostings = []
+        self._inputs, self._boostings = [], []
         for each, config, split in zip(self._models, configs, splits, strict=True):
             nodes = graph.indices(split)["train"]
             labels = graph.y[nodes]
             weights = class_weights(labels, graph, config)
             of_nodes = None if weights is None else weights[labels]
-            self._boostings.append(each.boosting(self._inputs, nodes, labels, of_nodes, config.seed))
-        self._scores = torch.stack([each.logits(self._inputs) for each in self._models])
+            each.learn_labels(nodes, labels)
+            self._inputs.append(each.completed(shared, graph))
+            self._boostings.append(each.boosting(self._inputs[-1], nodes, labels, of_nodes, config.seed))
+        self._scores = torch.stack([each.logits(own) for each, own in zip(self._models, self._inputs, strict=True)])
         self._rounds, self._best = 0, [0] * len(self._models)
 
     @classmethod
@@ -54,7 +56,7 @@ class BoostedEngine(Engine):
         for place, (model, boosting) in enumerate(zip(self._models, self._boostings, strict=True)):
             self._rounds = boosting.grow(wanted)
             known = self._scores[place] if before else None
-            self._scores[place] = model.grown(self._inputs, known, before, self._rounds)
+            self._scores[place] = model.grown(self._inputs[place], known, before, self._rounds)
         return losses
 
     def evaluate(self) -> Tensor:
@@ -66,6 +68,7 @@ class BoostedEngine(Engine):
 
     def keep(self, members: Sequence[int]) -> None:
         self._models = [self._models[place] for place in members]
+        self._inputs = [self._inputs[place] for place in members]
         self._boostings = [self._boostings[place] for place in members]
         self._best = [self._best[place] for place in members]
         index = torch.tensor(list(members), dtype=torch.long)
@@ -82,4 +85,4 @@ class BoostedEngine(Engine):
         self._rounds, self._best = int(snapshot["rounds"]), snapshot["best"].tolist()
         for place, (model, boosting) in enumerate(zip(self._models, self._boostings, strict=True)):
             boosting.grow(self._rounds)
-            self._scores[place] = model.logits(self._inputs)
+            self._scores[place] = model.logits(self._inputs[place])
