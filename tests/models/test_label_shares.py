@@ -24,6 +24,7 @@ from glognn.models.trees import Trees
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train, train_batch
 from glognn.training.new_nodes import predict_new_nodes
+from glognn.training.predict import predict, predict_alike
 from tests.conftest import make_data
 
 CONFIG = TrainingConfig(epochs=20, early_stopping="none", selection="last", device="cpu", threads=1)
@@ -130,6 +131,8 @@ def test_each_split_knows_its_own_training_labels_and_no_others() -> None:
         alone = Trees.for_graph(graph, TreesConfig(neighbour_labels=True))
         train(alone, graph, split=split, config=CONFIG)
         assert torch.equal(alone.logits(alone.prepare(graph)), model.logits(model.prepare(graph)))
+    for model, together in zip(models, predict_alike(models, graph), strict=True):
+        assert torch.equal(together, predict(model, graph))
 
 
 def test_labels_of_neighbours_tell_what_features_do_not(tmp_path: Path) -> None:

@@ -140,6 +140,14 @@ class NodeModel(nn.Module, ABC, Generic[Inputs]):
     def prepare(self, graph: Graph) -> Inputs:
         """The constant inputs of the model, made once from a graph."""
 
+    def shared(self, graph: Graph) -> Inputs:
+        """The part of :meth:`prepare` that is the same for all models of one shape."""
+        return self.prepare(graph)
+
+    def completed(self, shared: Inputs, graph: Graph) -> Inputs:
+        """What :meth:`prepare` makes, from that part, with what only this model knows."""
+        return shared
+
     @abstractmethod
     def logits(self, inputs: Inputs) -> Tensor:
         """Class scores of all nodes, n x classes."""
@@ -199,14 +207,6 @@ class BoostedModel(NodeModel[Inputs]):
     @abstractmethod
     def learn_labels(self, nodes: Tensor, labels: Tensor) -> None:
         """Learn what :meth:`completed` needs of the training nodes."""
-
-    @abstractmethod
-    def shared(self, graph: Graph) -> Inputs:
-        """The part of :meth:`prepare` that is the same whatever the training nodes."""
-
-    @abstractmethod
-    def completed(self, shared: Inputs, graph: Graph) -> Inputs:
-        """What :meth:`prepare` makes, from that part; the part itself, if nothing is missing."""
 
     @abstractmethod
     def boosting(self, inputs: Inputs, nodes: Tensor, labels: Tensor, weights: Tensor | None, seed: int) -> Boosting:

@@ -37,11 +37,11 @@ def predict(model: NodeModel[Any], data: Data | Graph, config: GraphConfig | Non
 @torch.no_grad()
 def predict_alike(models: Iterable[NodeModel[Any]], graph: Graph) -> Iterator[Tensor]:
     """The same of each of several models of one shape, on the device of the graph, which is prepared once for all."""
-    inputs: Any = None
+    shared: Any = None
     for model in models:
-        inputs = model.prepare(graph) if inputs is None else inputs
+        shared = model.shared(graph) if shared is None else shared
         training = model.training
         model.eval()
-        logits = model.logits(inputs)
+        logits = model.logits(model.completed(shared, graph))
         model.train(training)
         yield logits.softmax(dim=1)
