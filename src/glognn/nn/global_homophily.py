@@ -32,6 +32,7 @@ from glognn.graph.adjacency import AdjacencyCache
 from glognn.nn.config import COEFFICIENTS, LayerConfig
 from glognn.nn.hops import Hops, NewRows, Operators
 from glognn.nn.inputs import ADJACENCY, Word, letters, powers
+from glognn.ops.factors import WIDEST, layer_factors
 from glognn.ops.kernels import usable
 from glognn.ops.narrow import cross, narrow_matmul
 from glognn.settings import configured_by
@@ -182,11 +183,11 @@ class GlobalHomophily(nn.Module):
         """The next embedding. ``edges`` is an ``edge_index`` taken as given, or prepared operators by name."""
         if self._returns_initial:
             return H0
+        hops = self.hops
+        if usable(H):
+            return self._fused(H, H0, {} if hops is None else self._operators(edges, edge_weight, H))
         solution = self._solve(H)
         factors = solution.V, solution.B.to(H.dtype), solution.T.to(H.dtype), self._beta2(solution, H)
-        hops = self.hops
-        if usable(H) and self.tau is None:
-            return self._fused(H, H0, *factors, {} if hops is None else self._operators(edges, edge_weight, H))
         if hops is None:
             return self._update(H, H0, *factors, None)
         return self._update(H, H0, *factors, lambda Q: hops(self._operators(edges, edge_weight, H), Q))
@@ -206,17 +207,38 @@ class GlobalHomophily(nn.Module):
         out = mixed if reach is None else mixed + beta2 * reach(narrow_matmul(V, B))
         return out if self.tau is None else H + self.tau * (out - H)
 
-    def _fused(
-        self, H: Tensor, H0: Tensor, V: Tensor, B: Tensor, T: Tensor, beta2: float | Tensor, operators: Operators
-    ) -> Tensor:
-        """The same with gamma and beta2 in the c x c factors, and sums added where products are written."""
-        g = self.gamma
-        of_initial = g * (torch.eye(self.channels, dtype=T.dtype, device=T.device) - (1 - g) * T)
+    def _fused(self, H: Tensor, H0: Tensor, operators: Operators) -> Tensor:
+        """The same with gamma, beta2 and tau in the c x c factors, and sums added where products are written."""
+        V = self._factor(H)
+        of_layer, of_initial, of_reach = self._factors(H, V)
+        if self.tau is not None:
+            identity = torch.eye(self.channels, dtype=H.dtype, device=H.device)
+            of_layer = identity + self.tau * (of_layer - identity)
+            of_initial, of_reach = self.tau * of_initial, self.tau * of_reach
         if H is H0:
-            mixed = narrow_matmul(H, (1 - g) * T + of_initial)
+            mixed = narrow_matmul(H, of_layer + of_initial)
         else:
-            mixed = narrow_matmul(H, (1 - g) * T) + narrow_matmul(H0, of_initial)
-        return mixed if self.hops is None else self.hops(operators, narrow_matmul(V, beta2 * B), mixed)
+            mixed = narrow_matmul(H, of_layer) + narrow_matmul(H0, of_initial)
+        return mixed if self.hops is None else self.hops(operators, narrow_matmul(V, of_reach), mixed)
+
+    def _factors(self, H: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What H, H0 and V are multiplied with."""
+        g = self.gamma
+        if self.channels <= WIDEST and not isinstance(g, Tensor):
+            outside = self.scale if self.coefficient == "released" else None
+            return layer_factors(
+                over_ranks(cross(V, V)),
+                None if outside is None else outside.double(),
+                H.dtype,
+                beta1=float(self.beta1),
+                beta2=float(self.beta2),
+                gamma=g,
+                scale_free=self.scale_free,
+            )
+        solution = self._solve(H)
+        B, T = solution.B.to(H.dtype), solution.T.to(H.dtype)
+        of_initial = g * (torch.eye(self.channels, dtype=T.dtype, device=T.device) - (1 - g) * T)
+        return (1 - g) * T, of_initial, self._beta2(solution, H) * B
 
     def _beta2(self, solution: _Solution, like: Tensor) -> float | Tensor:
         scale = solution.scale
