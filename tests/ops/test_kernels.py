@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from torch import Tensor
 
 from glognn.graph.row_plan import RowPlan
 from glognn.graph.sparse import SparseMatrix
+from glognn.nn.global_homophily import GlobalHomophily
 from glognn.ops import kernels, products
 from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
+from glognn.ops.factors import WIDEST
 from glognn.ops.narrow import cross, narrow_matmul
 from glognn.ops.products import added_matmul, spmm
 from glognn.ops.scores import hits, losses
@@ -154,6 +157,59 @@ def test_a_map_behind_an_activation_and_its_gradients(dtype: torch.dtype, path: 
                     _close(one.grad, other.grad, dtype)
                 else:
                     assert one.grad is other.grad
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("coefficient", ["plain", "exact", "released"])
+@pytest.mark.parametrize(("scale_free", "tau"), [(False, "fixed"), (True, "learned")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_layers_factors_and_their_gradients(
+    coefficient: str, scale_free: bool, tau: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One kernel for the c x c system, beside the plain path in float64, up to the widest that it solves and beyond."""
+    generator = np.random.default_rng(0)
+    adjacency = SparseMatrix.from_scipy(_square(generator), torch.float64).to(device=DEVICE)
+    for channels in (1, 2, 3, 5, 16, 17, WIDEST, WIDEST + 1):
+        settings = {"beta1": 0.3, "beta2": 0.7, "gamma": 0.2, "num_hops": 2, "scale_free": scale_free, "tau": tau}
+        layer = GlobalHomophily(channels, coefficient=coefficient, **settings).double().to(DEVICE)
+        for parameter in layer.parameters():
+            torch.nn.init.uniform_(parameter, 0.4, 0.9)
+        given = [torch.from_numpy(generator.normal(size=(37, channels))).to(DEVICE) for _ in range(3)]
+        for same in (False, True):
+            found = _of_layer(layer, given, adjacency, dtype, same)
+            with monkeypatch.context() as without:
+                without.setattr(kernels, "DEVICES", ())
+                wanted = _of_layer(layer, given, adjacency, torch.float64, same)
+            for each, other in zip(found, wanted, strict=True):
+                _close(each, other, dtype)
+
+
+def _of_layer(
+    layer: GlobalHomophily, given: list[Tensor], adjacency: SparseMatrix, dtype: torch.dtype, same: bool
+) -> list[Tensor]:
+    """The next embedding, and the gradients of both embeddings, or of the one that is both, and of all weights."""
+    H, H0, weight = (each.to(dtype, copy=True) for each in given)
+    first = H.requires_grad_()
+    second = first if same else H0.requires_grad_()
+    own = deepcopy(layer).to(dtype)
+    out = own(first, second, {"adjacency": adjacency.to(dtype=dtype)})
+    asked = [first, *([] if same else [second]), *own.parameters()]
+    return [out.detach(), *torch.autograd.grad((out * weight).sum(), asked)]
+
+
+def _square(generator: np.random.Generator) -> sp.csr_array:
+    return sp.csr_array(generator.normal(size=(37, 37)) * (generator.random((37, 37)) < 0.2) / 4)
+
+
+@pytest.mark.gpu
+def test_a_system_that_cannot_be_solved_gives_nan() -> None:
+    layer = GlobalHomophily(3, beta1=0.0, beta2=1e-300, gamma=0.0, num_hops=1).to(DEVICE)
+    H = torch.zeros(37, 3, device=DEVICE)
+    out = layer(H, H, {"adjacency": SparseMatrix.from_scipy(_square(np.random.default_rng(0))).to(device=DEVICE)})
+    assert torch.isfinite(out).all()  # small, and positive
+    H[0, 0] = torch.inf
+    out = layer(H, H, {"adjacency": SparseMatrix.from_scipy(_square(np.random.default_rng(0))).to(device=DEVICE)})
+    assert torch.isnan(out).any()
 
 
 @pytest.mark.gpu

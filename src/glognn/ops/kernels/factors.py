@@ -9,9 +9,9 @@ from torch import Tensor
 
 
 @triton.jit
-def _outer(left, right, index, first, second):
-    """Column or row ``index`` of two matrices (1: column, 0: row), as a matrix of their products."""
-    place = tl.arange(0, left.shape[0])
+def _outer(left, right, index, first: tl.constexpr, second: tl.constexpr, WIDTH: tl.constexpr):
+    """Column (or else row) ``index`` of two matrices, as a matrix of their products."""
+    place = tl.arange(0, WIDTH)
     if first:
         one = tl.sum(tl.where(place[None, :] == index, left, 0.0), axis=1)
     else:
@@ -71,7 +71,7 @@ def solve(
     B = (1 - g) * M
     T = tl.zeros((WIDTH, WIDTH), dtype=tl.float64)
     for each in range(width):
-        T += _outer(G, B, each, True, False)
+        T += _outer(G, B, each, True, False, WIDTH)
     if WEIGHTED:
         s = tl.load(weights + place, mask=place < width, other=0.0).to(tl.float64)
         B = B * s[None, :]
@@ -117,7 +117,7 @@ def solve_backward(
         s = tl.load(weights + place, mask=place < width, other=0.0).to(tl.float64)
         T = tl.zeros((WIDTH, WIDTH), dtype=tl.float64)
         for each in range(width):
-            T += _outer(G, B, each, True, False)
+            T += _outer(G, B, each, True, False, WIDTH)
         found = tl.sum(dB * B, axis=0) + tl.sum(dT * T * s[None, :], axis=1) + tl.sum(dT * T * s[:, None], axis=0)
         tl.store(of_weights + place, found, mask=place < width)
         dB = dB * s[None, :]
@@ -125,14 +125,14 @@ def solve_backward(
         to_scale = to_scale * s[None, :]
     dG = tl.zeros((WIDTH, WIDTH), dtype=tl.float64)
     for each in range(width):
-        dG += _outer(dT, B, each, True, True)
-        dB += _outer(G, dT, each, False, False)
+        dG += _outer(dT, B, each, True, True, WIDTH)
+        dB += _outer(G, dT, each, False, False, WIDTH)
     half = tl.zeros((WIDTH, WIDTH), dtype=tl.float64)
     for each in range(width):
-        half += _outer(M, dB, each, False, False)
+        half += _outer(M, dB, each, False, False, WIDTH)
     dM = tl.zeros((WIDTH, WIDTH), dtype=tl.float64)
     for each in range(width):
-        dM -= (1 - g) * _outer(half, M, each, True, True)
+        dM -= (1 - g) * _outer(half, M, each, True, True, WIDTH)
     dG += (1 - g) * (1 - g) * dM
     if FREE:
         to_scale += tl.where(on_diagonal, beta * dM, 0.0)
