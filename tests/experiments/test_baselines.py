@@ -82,6 +82,7 @@ def test_few_of_many_training_nodes_are_fitted_and_every_class_is(monkeypatch: p
     rare = Graph.from_data(Data(x=graph.x, edge_index=torch.stack(graph.adjacency.matrix.entries()), y=y))
     monkeypatch.setattr(module, "MOST_FITTED", 40)
     monkeypatch.setattr(module, "FEWEST_FITTED", 40)
+    monkeypatch.setattr(module, "MOST_KEPT", 100)
     seen: list[int] = []
 
     class Counting(module._Columns):
@@ -94,6 +95,14 @@ def test_few_of_many_training_nodes_are_fitted_and_every_class_is(monkeypatch: p
     assert said.shape == (10, 3)
     assert (said[:, 2] > 0).all()
     assert max(seen) <= 100  # rows that are looked at to see how wide they are
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_that_are_kept_are_those_that_are_not(sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, nodes = neighbourly(sparse=sparse), np.array([3, 1, 99])
+    kept = Baselines(graph).probabilities(0, nodes)[LOGISTIC]
+    monkeypatch.setattr(module, "MOST_KEPT", 0)
+    np.testing.assert_allclose(kept, Baselines(graph).probabilities(0, nodes)[LOGISTIC], atol=1e-6)
 
 
 def test_classes_weigh_the_same_where_the_models_do() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
+from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from glognn.experiments import tune
 from glognn.experiments.folder import load_model, save_model
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
+from glognn.models import trees
 from glognn.models.configs.trees import FEW, WIDE, TreesConfig
 from glognn.models.mlp import MLP
 from glognn.models.trees import Trees
@@ -295,6 +297,31 @@ def test_an_interrupted_batch_ends_with_the_same_bits_and_its_checkpoint_is_smal
     found = run(checkpoint=Checkpoint(place, interval=0, identity="x"))
     for name, value in found[2].state_dict().items():  # the others had ended before
         assert torch.equal(value, wanted[2].state_dict()[name]), name
+
+
+def test_what_was_grown_is_not_grown_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same trees, as far as they had grown, and the same ones after them; other rows or seeds have others."""
+    inputs, y = table()
+    nodes, fits = torch.arange(150), list[int]()
+    fit = trees.TreeBoosting._fit
+    monkeypatch.setattr(trees.TreeBoosting, "_fit", lambda self: (fits.append(self._grown), fit(self)))
+    monkeypatch.setattr(trees, "_KEPT", OrderedDict())
+
+    def grown(rounds: int, seed: int = 0, first: int = 0) -> Tensor:
+        model = Trees(6, 3).double()
+        model.boosting(inputs, nodes[first:], y[nodes[first:]], None, seed).grow(rounds)
+        return model.logits(inputs)
+
+    begun, went_on = grown(20), grown(40)
+    assert fits == [16, 32, 48]
+    assert torch.equal(grown(20), begun)
+    assert torch.equal(grown(40), went_on)
+    assert fits == [16, 32, 48]
+    assert not torch.equal(grown(20, seed=1), begun)
+    assert not torch.equal(grown(20, first=1), begun)
+    assert fits == [16, 32, 48, 16, 32, 16, 32]
+    trees._KEPT.clear()
+    assert torch.equal(grown(40), went_on)
 
 
 def test_class_weights_and_seeds_decide() -> None:

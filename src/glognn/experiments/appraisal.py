@@ -73,6 +73,7 @@ class Appraiser:
         *,
         threshold: float | None = None,
         predicted: Integers | None = None,
+        beside: bool = True,
     ) -> Report:
         """What a record says of a model on a split beside its scores.
 
@@ -89,12 +90,14 @@ class Appraiser:
             threshold: Of two classes, the probability from which on scores take the positive one for predicted; the
                 baselines then have one, too, chosen by the same rule.
             predicted: The classes of the nodes held out, where they are others than those that scores are of.
+            beside: Fit the baselines; else there are none, which takes no time.
         """
         truth, metric = self._truth(split), scoring(self.graph, config)
         held_out = "test" if "test" in truth else "val"
         mine, y = (said[held_out], threshold), truth[held_out]
         baselines = {}
-        for name, (found, cut) in self._baselines_said(split, config, threshold is not None).items():
+        fitted = self._baselines_said(split, config, threshold is not None) if beside else {}
+        for name, (found, cut) in fitted.items():
             measured = {each: _score(metric, found[each], labels, cut) for each, labels in truth.items()}
             error = _distance_error(metric, y, mine, (found[held_out], cut))
             baselines[name] = dict.fromkeys(SET_NAMES) | measured | {"error": error}
@@ -289,11 +292,14 @@ def appraise_predictions(
 
 
 def over_splits(appraised: Sequence[Report], isolated: float) -> Report:
-    """What the record of several splits says, from those of each: means, counts added up, and what to beware of."""
+    """What the record of several splits says, from those of each: means, counts added up, and what to beware of.
+
+    Baselines are those of the splits that have some, which the first must have.
+    """
     if not all("baselines" in each for each in appraised):  # which came later
         return {}
     return {
-        "baselines": baselines_over([report["baselines"] for report in appraised]),
+        "baselines": baselines_over([report["baselines"] for report in appraised if report["baselines"]]),
         "held_out": {
             "set": appraised[0]["held_out"]["set"],
             "classes": [_added_up(classes) for classes in zip(*_classes(appraised), strict=True)],
@@ -363,6 +369,7 @@ def _not_above(appraised: Sequence[Report]) -> list[str]:
     """Baselines that the score is not above: by more than their distance varies over splits or, on a single split, by
     two standard errors."""
     found = []
+    appraised = [each for each in appraised if each["baselines"]]
     for name, only in appraised[0]["baselines"].items():
         pairs = [(each["held_out"]["score"], each["baselines"][name][each["held_out"]["set"]]) for each in appraised]
         if any(None in pair for pair in pairs):

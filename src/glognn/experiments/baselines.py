@@ -39,6 +39,8 @@ Integers = npt.NDArray[np.int64]
 CONSTANT, LOGISTIC = "constant", "logistic regression"
 MOST_FITTED, FEWEST_FITTED = 10_000, 1_000
 """Training nodes that logistic regression is fitted on, where there are as many."""
+MOST_KEPT = 5 * 10**7
+"""Entries of all nodes up to which they are kept for the next split."""
 _DENSE_WORK, _SPARSE_WORK = 10**8, 10**7
 """Entries of what is fitted times classes: about 0.1 s for one pass."""
 _DENSE_PENALTIES, _SPARSE_PENALTIES = (1e-3, 1e-2, 1e-1, 1.0), (1e-1, 1.0, 10.0)
@@ -99,7 +101,17 @@ class Baselines:
         return centre.astype(np.float32), scale.astype(np.float32)
 
     def _normalised(self, nodes: Integers, read: _Columns | None = None) -> Any:
-        (centre, scale), columns = self._units, (read or self._known).of(nodes)
+        if read in (None, self._known) and self.graph.num_nodes * self._entries <= MOST_KEPT:
+            return self._every[nodes]
+        return self._scaled((read or self._known).of(nodes))
+
+    @cached_property
+    def _every(self) -> Any:
+        """The columns of all nodes: splits, and the sets of each, ask for the same ones again and again."""
+        return self._scaled(self._known.of(np.arange(self.graph.num_nodes)))
+
+    def _scaled(self, columns: Any) -> Any:
+        centre, scale = self._units
         return sp.csr_array(columns @ sp.diags_array(1 / scale)) if self._sparse else (columns - centre) / scale
 
     def _fit(self, split: int) -> LogisticRegression:
@@ -129,10 +141,15 @@ class Baselines:
         assert best is not None
         return best
 
+    @cached_property
+    def _entries(self) -> float:
+        """Of a row: its columns, or of sparse ones about how many are not 0."""
+        seen = self._known.of(np.random.default_rng(0).permutation(self.graph.num_nodes)[:100])
+        return float(seen.nnz / seen.shape[0] if self._sparse else seen.shape[1])
+
     def _some(self, nodes: Integers) -> Integers:
         """All nodes of a set, or a random part with which the work is bounded and every class has a node at least."""
-        seen = self._known.of(nodes[:100])
-        wide = seen.nnz / seen.shape[0] if self._sparse else seen.shape[1]
+        wide = self._entries
         count = int((_SPARSE_WORK if self._sparse else _DENSE_WORK) / max(wide * self.graph.num_classes, 1))
         count = min(max(count, FEWEST_FITTED), MOST_FITTED)
         if len(nodes) <= count:

@@ -35,6 +35,8 @@ from glognn.training.threshold import (
     shifts_odds,
 )
 
+BASELINE_SPLITS = 3
+"""The baselines are fitted on so many splits, the first ones, so that the members have the time of the others."""
 _DECIDING = ("balanced_accuracy", "macro_f1", "f1", "mcc", *BY_RANK)
 """Metrics that a threshold of two classes serves, unless none is asked for; of ranks, it finds rare classes."""
 
@@ -110,7 +112,10 @@ class Scales:
             tested = self.sets[split]["test"]
             together = {"val": chosen.together(validated), "test": chosen.together(self._read(done, split, "test"))}
             if final:
-                appraised.append(self.appraiser.appraise(split, self.training, together, threshold=chosen.threshold))
+                beside = len(appraised) < BASELINE_SPLITS
+                appraised.append(
+                    self.appraiser.appraise(split, self.training, together, threshold=chosen.threshold, beside=beside)
+                )
             used = [(place, name) for place, name in enumerate(done) if chosen.weights[place]]
             splits[str(split)] = {
                 "weights": {name: float(chosen.weights[place]) for place, name in used},
@@ -189,7 +194,8 @@ class Scales:
         if first not in self.baselines:
             begun, decided = time.perf_counter(), self.rule.kind != "none"
             self.baselines[first] = self.appraiser.baseline_scores(first, self.training, decided=decided)
-            self.reserved = (len(self.splits) - 1) * (time.perf_counter() - begun)
+            others = min(len(self.splits), BASELINE_SPLITS) - 1
+            self.reserved = others * (time.perf_counter() - begun)
         return {"baselines": baselines_over(list(self.baselines.values()))}
 
     def _score(self, together: Floats, y: Integers, threshold: float | None) -> float | None:

@@ -16,9 +16,12 @@ model's precision, in which columns are given, so that no node changes sides.
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import math
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +39,14 @@ from glognn.native.library import Library, TreesC, find_library
 from glognn.ops.products import matmul, spmm
 from glognn.settings import configured_by
 
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
 ROUNDS_AT_ONCE = 16
 """Grown together, so that training rows are not put into bins for every round, and training can be stopped soon."""
+_MOST_KEPT = 32
+_KEPT: OrderedDict[bytes, HistGradientBoostingClassifier] = OrderedDict()
+"""What was grown last in this process, by what it was grown on: a training that goes on need not begin anew."""
 
 
 @configured_by(TreesConfig)
@@ -286,6 +295,7 @@ class TreeBoosting:
         self._labels = labels.numpy()
         self._weights = None if weights is None else weights.double().numpy()
         self._grown = 0
+        self._key = b""
         self._classifier = HistGradientBoostingClassifier(
             learning_rate=config.shrinkage,
             max_leaf_nodes=config.num_leaves,
@@ -300,13 +310,30 @@ class TreeBoosting:
             random_state=seed,
         )
 
+    def _kept(self) -> bytes:
+        """Take over what has been grown on the same rows, with the same settings, before; under which name it is."""
+        rows = self._inputs[self._nodes].contiguous().numpy()
+        digest = hashlib.sha256(repr((rows.shape, rows.dtype, self._classifier.get_params())).encode())
+        for each in (rows, self._labels, self._weights):
+            digest.update(b"" if each is None else np.ascontiguousarray(each).data)
+        if (found := _KEPT.get(digest.digest())) is not None:
+            self._classifier = copy.copy(found)
+            self._classifier._predictors = list(found._predictors)
+            self._grown = len(found._predictors)
+        return digest.digest()
+
     def grow(self, rounds: int) -> int:
         """Let the model have this many rounds, or all that its settings allow; how many it has then."""
         config = self._model.config
         rounds = min(rounds, config.num_trees)
+        self._key = self._key or self._kept()
         while self._grown < rounds:
             self._grown = min(config.num_trees, self._grown + ROUNDS_AT_ONCE)
             self._fit()
+            _KEPT[self._key] = self._classifier
+            _KEPT.move_to_end(self._key)
+            if len(_KEPT) > _MOST_KEPT:
+                _KEPT.popitem(last=False)
         self._copy(int(self._model.num_rounds), rounds)
         return rounds
 
