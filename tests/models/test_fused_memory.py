@@ -58,6 +58,10 @@ RESULTS: dict[str, dict[str, Any]] = {
         "crossed": lambda left, right: torch.eye(left.shape[1], dtype=torch.float64),
         "mixed_with": lambda left, small: torch.zeros_like(left),
     },
+    "factors": {
+        "solved": lambda gram, weights, dtype, *_, **__: (gram, *(torch.zeros(gram.shape, dtype=dtype),) * 3),
+        "solved_backward": lambda gram, weights, *_, **__: (torch.zeros_like(gram), weights),
+    },
     "scores": {"measured": _losses, "measured_backward": lambda logits, *_: torch.zeros_like(logits)},
     "adam": {"adam_step": lambda *_, **__: None},
 }

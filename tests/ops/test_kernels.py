@@ -17,6 +17,7 @@ from glognn.graph.sparse import SparseMatrix
 from glognn.nn.global_homophily import GlobalHomophily
 from glognn.ops import kernels, products
 from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
+from glognn.ops.dropout import MemberDropout, Streams
 from glognn.ops.factors import WIDEST
 from glognn.ops.narrow import cross, narrow_matmul
 from glognn.ops.products import added_matmul, spmm
@@ -245,6 +246,32 @@ def test_kernels_drop_the_share_asked_for_and_the_same_of_the_gradient(shape: tu
     assert torch.equal(value.grad, first.detach())
     again = dropped(value.detach(), 0.3, torch.Generator(DEVICE).manual_seed(1))
     assert torch.equal(again, first)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_members_drop_what_they_would_alone_and_the_same_of_the_gradient(relu: bool, axis: int) -> None:
+    device, chances = torch.device(DEVICE), torch.tensor([0.25, 0.5, 0.0], dtype=torch.float64, device=DEVICE)
+    value, weight = (torch.randn(3, 300, 65, device=device) for _ in range(2))
+    leaf = value.movedim(0, axis).contiguous().requires_grad_()
+    mode = MemberDropout(Streams([(0,), (1,), (2,)], device))
+
+    def one(given: Tensor, zero: Tensor, p: Tensor) -> Tensor:
+        mode.zero = zero
+        return relu_dropout(given, p, True) if relu else torch.nn.functional.dropout(given, p, True)
+
+    with mode:
+        out = torch.func.vmap(one, in_dims=(axis, 0, 0))(leaf, torch.zeros_like(chances), chances)
+    (out * weight).sum().backward()
+    assert leaf.grad is not None
+    scale = (1 / (1 - chances)).float().view(3, 1, 1)
+    torch.testing.assert_close(leaf.grad.movedim(axis, 0), torch.where(out != 0, weight * scale, 0.0))
+    for member, p in enumerate(chances.tolist()):
+        alone = MemberDropout(Streams([(member,)], device))
+        with alone:
+            same = relu_dropout(value[member], p, True) if relu else torch.nn.functional.dropout(value[member], p, True)
+        assert torch.equal(out[member], same)
 
 
 @pytest.mark.gpu

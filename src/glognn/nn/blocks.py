@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from glognn.nn.encoder import Linear
 from glognn.nn.hops import NewRows, Operators
 from glognn.ops.activation import relu_dropout
-from glognn.ops.products import spmm
+from glognn.ops.kernels import usable
+from glognn.ops.products import added_matmul, spmm
 
 
 class ColumnNorm(nn.Module):
@@ -57,21 +58,33 @@ class Block(nn.Module):
         self.maps.reset_parameters()
         self.norm.reset_parameters()
 
-    def mapped(self, h: Tensor) -> tuple[Tensor, ...]:
-        """h W_o for each operator, and h R.
+    def mapped(self, h: Tensor, groups: Sequence[Sequence[int]] | None = None) -> tuple[Tensor, ...]:
+        """h W_o for each operator, and h R; of ``groups`` of operators that are one matrix h times their sum.
 
         Batch normalisation takes the bias of R away with the mean. Its derivative is then 0, but for rounding, of which
         Adam would make whole steps.
         """
-        width = h.shape[1]
-        bias: Tensor = self.maps.bias
+        count = len(self.operators) + 1
+        weights, biases = torch.chunk(self.maps.weight, count, dim=1), list(torch.chunk(self.maps.bias, count))
         if self.training and isinstance(self.norm, ColumnNorm):
-            bias = torch.cat((bias[:-width], bias[-width:].detach()))
-        return torch.chunk(self.maps(h, bias), len(self.operators) + 1, dim=1)
+            biases[-1] = biases[-1].detach()
+        groups = [*([[each] for each in range(count - 1)] if groups is None else groups), [count - 1]]
+        weight, bias = (
+            torch.cat([_sum([parts[each] for each in group]) for group in groups], dim=-1)
+            for parts in (weights, biases)
+        )
+        return torch.chunk(torch.addmm(bias, h, weight), len(groups), dim=1)
 
-    def forward(self, h: Tensor, gather: Callable[[tuple[Tensor, ...]], Tensor], dropout: float) -> Tensor:
-        *messages, own = self.mapped(h)
-        return relu_dropout(self.norm(own + gather(tuple(messages))), dropout, self.training)
+    def forward(
+        self,
+        h: Tensor,
+        gather: Callable[[Tensor, tuple[Tensor, ...]], Tensor],
+        dropout: float,
+        groups: Sequence[Sequence[int]] | None = None,
+    ) -> Tensor:
+        """``gather`` adds what is gathered of messages to a node's own values."""
+        *messages, own = self.mapped(h, groups)
+        return relu_dropout(self.norm(gather(own, tuple(messages))), dropout, self.training)
 
 
 class LocalBlocks(nn.Module):
@@ -99,11 +112,20 @@ class LocalBlocks(nn.Module):
 
     def forward(self, h: Tensor, operators: Operators) -> list[Tensor]:
         """h, and the result of every block."""
+        same: dict[int, list[int]] = {}
+        for position, name in enumerate(self.operators):
+            same.setdefault(id(operators[name].csr), []).append(position)
+        groups = list(same.values())
+        matrices = [operators[self.operators[positions[0]]] for positions in groups]
+
+        def gather(own: Tensor, messages: tuple[Tensor, ...]) -> Tensor:
+            for matrix, message in zip(matrices, messages, strict=True):
+                own = added_matmul(matrix, message, 1.0, own) if usable(own) else own + spmm(matrix, message)
+            return own
+
         outputs = [h]
         for block in self.blocks:
-            outputs.append(
-                block(outputs[-1], lambda messages: _gathered(self.operators, operators, messages), self.dropout)
-            )
+            outputs.append(block(outputs[-1], gather, self.dropout, groups))
         return outputs
 
     def new_rows(self, h: Tensor, known: Sequence[Tensor], rows: Mapping[str, NewRows]) -> list[Tensor]:
@@ -112,24 +134,16 @@ class LocalBlocks(nn.Module):
         for block, before in zip(self.blocks, known, strict=False):
             messages_before = block.mapped(before)[:-1]  # type: ignore[operator]
 
-            def gather(messages: tuple[Tensor, ...], before: tuple[Tensor, ...] = messages_before) -> Tensor:
-                terms = [
-                    spmm(rows[name][0], old) + spmm(rows[name][1], new)
-                    for name, old, new in zip(self.operators, before, messages, strict=True)
-                ]
-                return sum(terms[1:], terms[0])
+            def gather(
+                own: Tensor, messages: tuple[Tensor, ...], before: tuple[Tensor, ...] = messages_before
+            ) -> Tensor:
+                for name, old, new in zip(self.operators, before, messages, strict=True):
+                    own = own + spmm(rows[name][0], old) + spmm(rows[name][1], new)
+                return own
 
             outputs.append(block(outputs[-1], gather, self.dropout))
         return outputs
 
 
-def _gathered(names: Sequence[str], operators: Operators, messages: tuple[Tensor, ...]) -> Tensor:
-    """The sum of products; messages along one and the same matrix are added first."""
-    same: dict[int, list[int]] = {}
-    for position, name in enumerate(names):
-        same.setdefault(id(operators[name].csr), []).append(position)
-    terms = []
-    for positions in same.values():
-        message = sum((messages[position] for position in positions[1:]), messages[positions[0]])
-        terms.append(spmm(operators[names[positions[0]]], message))
-    return sum(terms[1:], terms[0])
+def _sum(parts: Sequence[Tensor]) -> Tensor:
+    return sum(parts[1:], parts[0])

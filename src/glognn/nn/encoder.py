@@ -168,29 +168,36 @@ class Encoder(nn.Module):
             first, *others = (relu_dropout(value, self.dropout, self.training) for value in encoded)
             others = [_scaled(value, self._weight(name)) for value, name in zip(others, self.branches, strict=True)]
             seen = [*([first] if blocks is None else blocks(first)), *others]
-            shares = torch.softmax(self.shares, dim=0)
-            total = sum((share * value for share, value in zip(shares[1:], seen[1:], strict=True)), shares[0] * seen[0])
-            return self._tail(self.tails[0], total, activated=True)
+            return self._jump(seen, torch.softmax(self.shares, dim=0))
         outputs = [self._tail(tail, value) for tail, value in zip(self.tails, encoded, strict=True)]
         if self.fusion == "hidden":
             return outputs[0]
         weighted = [_scaled(value, self._weight(name)) for value, name in zip(outputs, self.weights, strict=True)]
         return sum(weighted[1:], weighted[0])
 
+    def _jump(self, seen: list[Tensor], shares: Tensor) -> Tensor:
+        """The map of sum_l a_l h_l, as the sum of maps of h_l with a_l W: no n x hidden sum is formed."""
+        maps = [layer for layer in self.tails[0].children() if isinstance(layer, Linear)]
+        total = maps[0].bias.expand(len(seen[0]), -1) if maps else torch.zeros_like(seen[0])
+        for share, value in zip(shares, seen, strict=True):
+            total = torch.addmm(total, value, share * maps[0].weight) if maps else total + share * value
+        for layer in maps[1:]:
+            total = layer(relu_dropout(total, self.dropout, self.training))
+        return total
+
     def _weight(self, name: str) -> float | Tensor:
         weight = self.weights[name]
         return weight * F.relu(self.gates[name]) if name in self.gates else weight
 
-    def _tail(self, layers: nn.Module, value: Tensor, *, activated: bool = False) -> Tensor:
+    def _tail(self, layers: nn.Module, value: Tensor) -> Tensor:
         maps = [layer for layer in layers.children() if isinstance(layer, Linear)]
         bias: Tensor | None = None
         for number, layer in enumerate(maps, start=1):
-            if number == len(maps) and not activated:
+            if number == len(maps):
                 return relu_dropout_map(value, self.dropout, self.training, bias, layer.weight, layer.bias)
-            seen = value if activated else relu_dropout(value, self.dropout, self.training, bias)
-            activated = False
+            seen = relu_dropout(value, self.dropout, self.training, bias)
             value, bias = matmul(seen, layer.weight), layer.bias
-        return value if bias is None else value + bias
+        return value
 
     def forward(self, inputs: Mapping[str, Matrix]) -> Tensor:
         return self.decode(self.encode(inputs))

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
-from glognn.ops.kernels import usable
+from glognn.ops.kernels import usable, usable_of_members
 
 _LEVELS = 2**16
 _WIDTH = 1024
@@ -95,14 +95,14 @@ def _rounded(p: float) -> tuple[int, float]:
     return threshold, _LEVELS / (_LEVELS - threshold)
 
 
-def _seed(device: torch.device, generator: torch.Generator | None) -> Tensor:
+def drawn_seed(device: torch.device, generator: torch.Generator | None) -> Tensor:
     """Drawn on the device, so that a captured graph draws another one each time."""
     return torch.randint(2**62, (1,), device=device, generator=generator)
 
 
 def dropped(value: Tensor, p: float, generator: torch.Generator | None = None) -> Tensor:
     """Dropout of values on a GPU, in one pass over memory, forward and backward, that stores no mask."""
-    out: Tensor = _Dropped.apply(value.contiguous(), _seed(value.device, generator), p)  # type: ignore[no-untyped-call]
+    out: Tensor = _Dropped.apply(value.contiguous(), drawn_seed(value.device, generator), p)  # type: ignore[no-untyped-call]
     return out
 
 
@@ -118,12 +118,12 @@ def relu_dropout(
     There the probability is rounded to a multiple of 2^-16 and the values kept are scaled by the rounded one, as in
     :mod:`glognn.ops.dropout`, whose streams rule what is drawn within their context.
     """
-    if has_torch_function_unary(value) and usable(value):  # else relu and dropout are heard of, one by one
+    if has_torch_function_unary(value) and (usable(value) or usable_of_members(value)):  # else they are heard of singly
         return handle_torch_function(relu_dropout, (value,), value, p, training, bias=bias, generator=generator)
     if value.dim() == 2 and not isinstance(p, Tensor) and usable(value):
         seed = None
         if training and p > 0:
-            seed = _seed(value.device, generator)
+            seed = drawn_seed(value.device, generator)
         out: Tensor = _Activated.apply(value.contiguous(), bias, seed, p if training else 0.0)  # type: ignore[no-untyped-call]
         return out
     biased = value if bias is None else value + bias
@@ -145,7 +145,7 @@ def relu_dropout_map(
         return handle_torch_function(relu_dropout_map, (value,), *given, generator=generator)
     few = weight.shape[0] <= _WIDTH and weight.shape[1] <= _FEW
     if few and value.dim() == 2 and not isinstance(p, Tensor) and usable(value, weight):
-        seed = _seed(value.device, generator) if training and p > 0 else None
+        seed = drawn_seed(value.device, generator) if training and p > 0 else None
         chance = p if training else 0.0
         out: Tensor = _Scored.apply(value.contiguous(), bias, seed, chance, weight.contiguous(), shift)  # type: ignore[no-untyped-call]
         return out

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
-from glognn.ops.activation import dropped, relu_dropout, relu_dropout_map
+from glognn.ops.activation import drawn_seed, dropped, relu_dropout, relu_dropout_map
 from glognn.ops.dropout_mode import DropoutMode
-from glognn.ops.kernels import usable
+from glognn.ops.kernels import usable, usable_of_members
 
 _LEVELS = 2**16
 
@@ -60,6 +61,10 @@ class Streams:
         kept = torch.from_numpy(numbers >= threshold.numpy().astype(np.uint16)[:, None])
         return kept.view(members, *shape) * scale.view(broadcast)
 
+    def seeds(self) -> Tensor:
+        """A number that each member draws on a GPU, for a kernel that derives its zeros from it."""
+        return torch.cat([drawn_seed(self.device, generator) for generator in self.generators])
+
     def keep(self, members: Sequence[int]) -> None:
         self._streams = [self._streams[member] for member in members]
         self.generators = [self.generators[member] for member in members if self.generators]
@@ -91,11 +96,35 @@ def _position(stream: np.random.SFC64) -> np.ndarray[Any, np.dtype[np.uint64]]:
     return np.array(stream.state["state"]["state"], dtype=np.uint64)
 
 
-class _MemberDropout(torch.autograd.Function):
-    """Multiplies with the factors of the members' streams; only meant to be called under ``vmap``."""
+class _Dropped(torch.autograd.Function):
+    """relu, if it is wanted, and dropout of members x ... values, by kernels; keeps the result, or the seeds."""
 
     @staticmethod
-    def forward(value: Tensor, probability: Tensor, streams: Streams) -> Tensor:
+    def forward(ctx: Any, value: Tensor, seeds: Tensor, probability: Tensor, relu: bool) -> Tensor:
+        from glognn.ops.kernels.activation import activated_members
+
+        out = activated_members(value, seeds, probability, relu=relu)
+        ctx.relu = relu
+        ctx.save_for_backward(out if relu else seeds, probability)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        from glognn.ops.kernels.activation import activated_members, activated_members_backward
+
+        kept, probability = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        if ctx.relu:
+            return activated_members_backward(gradient, kept, probability), None, None, None
+        return activated_members(gradient, kept, probability, relu=False), None, None, None
+
+
+class _MemberDropout(torch.autograd.Function):
+    """Drops what the members' streams say, after relu if that is wanted; only meant to be called under ``vmap``."""
+
+    @staticmethod
+    def forward(value: Tensor, probability: Tensor, streams: Streams, relu: bool) -> Tensor:
         raise TypeError("Dropout of members has a meaning only for many models at once, under torch.func.vmap.")
 
     @staticmethod
@@ -103,10 +132,19 @@ class _MemberDropout(torch.autograd.Function):
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, int, None], value: Tensor, probability: Tensor, streams: Streams
+        info: Any,
+        in_dims: tuple[int | None, int, None, None],
+        value: Tensor,
+        probability: Tensor,
+        streams: Streams,
+        relu: bool,
     ) -> tuple[Tensor, int]:
         members = info.batch_size
         spread = value.expand(members, *value.shape) if in_dims[0] is None else value.movedim(in_dims[0], 0)
+        if usable(spread):
+            out: Tensor = _Dropped.apply(spread.contiguous(), streams.seeds(), probability.double(), relu)  # type: ignore[no-untyped-call]
+            return out, 0
+        spread = torch.relu(spread) if relu else spread
         return spread * streams.factors(spread.shape[1:], probability, value.dtype), 0
 
 
@@ -136,6 +174,8 @@ class MemberDropout(DropoutMode):
     def _relu_dropout(self, value: Tensor, p: float | Tensor, training: bool, bias: Tensor | None) -> Tensor:
         if self.alone and usable(value):
             return relu_dropout(value, p, training, bias, self.streams.generators[0])
+        if self.zero is not None and training and usable_of_members(value):
+            return self._dropped(value if bias is None else value + bias, p, relu=True)
         return super()._relu_dropout(value, p, training, bias)
 
     def _dropout(self, input: Tensor, p: float | Tensor = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -150,6 +190,9 @@ class MemberDropout(DropoutMode):
                     input.shape, torch.full((1,), float(p), device=self.streams.device), input.dtype
                 )[0]
             )
-        probability = self.zero + p
-        out: Tensor = _MemberDropout.apply(input, probability, self.streams)  # type: ignore[no-untyped-call]
+        return self._dropped(input, p)
+
+    def _dropped(self, value: Tensor, p: float | Tensor, *, relu: bool = False) -> Tensor:
+        assert self.zero is not None
+        out: Tensor = _MemberDropout.apply(value, self.zero + p, self.streams, relu)  # type: ignore[no-untyped-call]
         return out

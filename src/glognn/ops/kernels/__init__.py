@@ -40,8 +40,14 @@ def _available(device: torch.device) -> bool:
 
 def usable(*tensors: Tensor) -> bool:
     """Whether kernels can compute with these tensors: numbers on a GPU, and not of many models under ``vmap``."""
-    fit = all(
-        each.device.type in DEVICES and each.dtype in TYPES and not is_functorch_wrapped_tensor(each)
-        for each in tensors
-    )
+    fit = all(_fits(each) and not is_functorch_wrapped_tensor(each) for each in tensors)
     return fit and _available(tensors[0].device)
+
+
+def usable_of_members(tensor: Tensor) -> bool:
+    """Whether kernels can compute with what a tensor under ``vmap`` stands for."""
+    return _fits(tensor) and is_functorch_wrapped_tensor(tensor) and _available(tensor.device)
+
+
+def _fits(tensor: Tensor) -> bool:
+    return tensor.device.type in DEVICES and tensor.dtype in TYPES

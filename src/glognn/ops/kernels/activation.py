@@ -80,6 +80,38 @@ def activate_backward(
         tl.store(sums + program * width + column, tl.sum(total, axis=0), mask=wanted)
 
 
+@triton.jit
+def _of_member(probabilities):
+    """The threshold of the program's member, of 2^16 levels, and what values kept are multiplied by."""
+    levels = tl.floor(tl.load(probabilities + tl.program_id(1)) * 65536 + 0.5)
+    threshold = tl.minimum(levels, 65535.0)
+    return threshold.to(tl.int32), 65536 / (65536 - threshold)
+
+
+@triton.jit
+def activate_members(value, seeds, probabilities, out, size, RELU: tl.constexpr, VALUES: tl.constexpr):
+    """The same of several members, each with ``size`` values, a seed and a probability of its own."""
+    place = tl.program_id(0).to(tl.int64) * VALUES + tl.arange(0, VALUES)
+    at, inside = tl.program_id(1).to(tl.int64) * size + place, place < size
+    threshold, factor = _of_member(probabilities)
+    given = tl.load(value + at, mask=inside, other=0.0)
+    if RELU:
+        given = tl.where(given > 0, given, 0.0)
+    kept = sixteen_bits(tl.load(seeds + tl.program_id(1)), place) >= threshold
+    tl.store(out + at, tl.where(kept, given * factor.to(given.dtype), 0.0), mask=inside)
+
+
+@triton.jit
+def activate_members_backward(gradient, out, probabilities, result, size, VALUES: tl.constexpr):
+    """result = factor * gradient where the value of a member was kept, else 0."""
+    place = tl.program_id(0).to(tl.int64) * VALUES + tl.arange(0, VALUES)
+    at, inside = tl.program_id(1).to(tl.int64) * size + place, place < size
+    _, factor = _of_member(probabilities)
+    kept = tl.load(out + at, mask=inside, other=0.0) > 0
+    given = tl.load(gradient + at, mask=inside, other=0.0)
+    tl.store(result + at, tl.where(kept, given * factor.to(given.dtype), 0.0), mask=inside)
+
+
 def _tile(width: int) -> tuple[int, int]:
     columns = min(triton.next_power_of_2(width), VALUES)
     return VALUES // columns, columns
@@ -131,3 +163,21 @@ def activated_backward(gradient: Tensor, out: Tensor, factor: float, *, sums: bo
             STEPS=STEPS,
         )
     return result, parts.sum(0) if sums else None
+
+
+def activated_members(value: Tensor, seeds: Tensor, probabilities: Tensor, *, relu: bool) -> Tensor:
+    """relu of members x ... values, or they themselves, and dropout of each member's."""
+    out, size = torch.empty_like(value), value[0].numel()
+    if out.numel():
+        grid = (triton.cdiv(size, VALUES), len(value))
+        activate_members[grid](value, seeds, probabilities, out, size, RELU=relu, VALUES=VALUES)
+    return out
+
+
+def activated_members_backward(gradient: Tensor, out: Tensor, probabilities: Tensor) -> Tensor:
+    """The gradient of the values, from what relu and dropout made of them."""
+    result, size = torch.empty_like(out), out[0].numel()
+    if out.numel():
+        grid = (triton.cdiv(size, VALUES), len(out))
+        activate_members_backward[grid](gradient, out, probabilities, result, size, VALUES=VALUES)
+    return result
