@@ -423,6 +423,41 @@ def test_members_beyond_the_first_have_the_time_that_these_leave(
 
 
 @pytest.mark.parametrize("killed", [False, True])
+def test_members_that_weigh_are_trained_again_with_other_seeds(killed: bool, portfolio: Path, tmp_path: Path) -> None:
+    """In the end, the heaviest first; those of a member without weight are not, and the record says so."""
+    again = PORTFOLIO.replace('"\nmodel', ' 2"\nseed = 1\nmodel')
+    portfolio.write_text(PORTFOLIO + again)
+    trained: list[str] = []
+
+    class Order(Progress):
+        def on_member_end(self, name: str, record: dict[str, Any]) -> None:
+            trained.append(name)
+            if killed and len(trained) == 4:
+                raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"portfolio": portfolio, "folds": 2, "seed": 7} | QUICK
+    found = auto(unsplit(), out=tmp_path / "run", progress=Order(), **options)
+    if killed:
+        found = auto(resume=tmp_path / "run", progress=Order())
+    members = {each["name"]: each for each in found.record["members"]}
+    first = [name for name in trained if not name.endswith("2")]
+    assert sorted(first) == sorted(NAMES)
+    assert trained[:3] == first
+    repeated = [name for name in trained if name.endswith("2")]
+    assert repeated
+    assert len(repeated) < 3
+    for name in NAMES:
+        entry, its = members[f"{name} 2"], members[name]
+        if entry["state"] == "done":
+            both = [tmp_path / "run" / MEMBERS / each["place"] / "split-0" for each in (its, entry)]
+            assert [read_report(run)["config"]["training"]["seed"] for run in both] == [7, 8]
+            assert len({(run / PROBABILITIES).read_bytes() for run in both}) == 2
+        else:
+            assert entry["reason"] == f"'{name}' is not worth repeating"
+    assert found.record["ended"] == "all members are done"
+
+
+@pytest.mark.parametrize("killed", [False, True])
 def test_where_splits_take_long_members_are_tried_on_some_and_the_best_trained_on_all(
     killed: bool, portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ from glognn.experiments.folder import load_model
 from glognn.experiments.graphs import Graphs
 from glognn.experiments.layout import DONE, ENSEMBLE, PROBABILITIES
 from glognn.experiments.plan import Job
+from glognn.experiments.portfolio import Member
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import ENSEMBLE_VERSION, Report, read_ensemble, read_report
 from glognn.experiments.run import LoadedGraph, finished_report, run_batch, settled_batches
@@ -69,6 +70,8 @@ OTHER_KIND = 0.05
 """Members that read links are put off when those tried are by so much, and beyond the spread of the best, behind those
 that do not; and the other way round.
 """
+WORTH_REPEATING = 0.05
+"""A member is trained again with another seed if it, and those like it, have so much weight in the ensemble."""
 LEVEL = 0.01
 """So far below the best, or as far as that one's spread, a member is level with it."""
 FAR, PATIENCE_BEHIND = 0.1, 0.25
@@ -131,6 +134,7 @@ class Contest:
         self.description = describe(self.facts)
         self.slow, self.failed, self.least = set[str](), set[str](), FEWEST_EPOCHS
         self.members: dict[str, Report] = {each.member.name: each.line() for each in entrants}
+        self.repeated = _repeated([each.member for each in entrants])
         self.vals: dict[str, dict[int, float]] = {}
         """The validation scores of members by split."""
         self.before = 0.0
@@ -184,9 +188,10 @@ class Contest:
         if not self._in_state(DONE_STATE):
             reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in self.members.items())
             raise TrainingError(f"No member of the portfolio could be trained. {reasons}")
-        for entry in self.members.values():
+        for name, entry in self.members.items():
             if entry["state"] == NOT_REACHED:
-                entry["reason"] = entry["reason"] or ended
+                needless = f"'{self.repeated[name]}' is not worth repeating" if self._needless(name) else ""
+                entry["reason"] = entry["reason"] or needless or ended
         return self._write(ended)
 
     def _train_each(self, limit: float, most: int | None = None) -> bool:
@@ -226,7 +231,8 @@ class Contest:
         return every if quick else max(1, every // TRIED_SHARE)
 
     def _waiting(self) -> list[Entrant]:
-        """The members that have had no turn: in their order, those of a kind that is behind (``OTHER_KIND``) last."""
+        """The members that have had no turn: in their order, those of a kind that is behind (``OTHER_KIND``) later, and
+        those that repeat another last, what weighs most first."""
         tried: dict[bool, list[Report]] = {}
         for each in self.entrants:
             if (entry := self.members[each.member.name])["state"] in (DONE_STATE, TRIED):
@@ -239,7 +245,23 @@ class Contest:
         }
         left = [each for each in self.entrants[: self.first] if each.member.name not in self.slow]
         waiting = [each for each in left if self.members[each.member.name]["state"] == NOT_REACHED]
-        return sorted(waiting, key=lambda each: behind.get(each.config.model.reads_links, False))
+        wanted = [each for each in waiting if not self._needless(each.member.name)]
+
+        def place(each: Entrant) -> tuple[bool, bool, float]:
+            name, kind = each.member.name, each.config.model.reads_links
+            return name in self.repeated, behind.get(kind, False), -self._weight_of_alike(name)
+
+        return sorted(wanted, key=place)
+
+    def _weight_of_alike(self, name: str) -> float:
+        """What the member that another one repeats, and others that do, weigh together; 0 of one that repeats none."""
+        first = self.repeated.get(name)
+        alike = [each for each, other in self.repeated.items() if other == first] if first else []
+        return float(sum(self.members[each]["weight"] for each in [first, *alike] if each))
+
+    def _needless(self, name: str) -> bool:
+        """Whether it would repeat a member that is not trained, or has little weight."""
+        return name in self.repeated and self._weight_of_alike(name) < WORTH_REPEATING
 
     def _train_longer(self, limit: float) -> bool:
         """Go on with members that were stopped, each for as long again, and train on all splits those that were tried
@@ -306,8 +328,8 @@ class Contest:
 
     @property
     def finished(self) -> int:
-        """How many members have had their turn."""
-        return len(self.members) - len(self._in_state(NOT_REACHED))
+        """How many members have had their turn, or need none."""
+        return len(self.members) - sum(not self._needless(name) for name in self._in_state(NOT_REACHED))
 
     def _in_state(self, *states: str) -> list[str]:
         return [name for name, entry in self.members.items() if entry["state"] in states]
@@ -429,3 +451,13 @@ class Contest:
         }
         write_json(self.folder / ENSEMBLE, record)
         return record
+
+
+def _repeated(members: Sequence[Member]) -> dict[str, str]:
+    """By the name of a member that repeats an earlier one with another seed: the name of that one, the first such."""
+    found: dict[str, str] = {}
+    for place, member in enumerate(members):
+        first = next((other.name for other in members[:place] if member.repeats(other)), None)
+        if first is not None:
+            found[member.name] = first
+    return found

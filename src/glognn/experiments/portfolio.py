@@ -37,14 +37,24 @@ class Member:
     model: str
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def repeats(self, other: Member) -> bool:
+        """Whether it is another one with another seed."""
+        mine, its = ({**each.settings, "seed": 0} for each in (self, other))
+        return self.model == other.model and mine == its and self.settings != other.settings
+
     def table(self) -> dict[str, Any]:
         """As in the file."""
         return {"name": self.name, "model": self.model, **self.settings}
 
     def resolve(self, given: Mapping[str, Any], dataset: str, splits: str | None) -> RunConfig:
-        """Its complete configuration; settings given by hand go before its own, where its model has them."""
+        """Its complete configuration; settings given by hand go before its own, where its model has them.
+
+        A seed of its own is counted from the one that is given, so that what is trained again differs.
+        """
         known = {*GraphConfig.names(), *TrainingConfig.names(), *MODELS[self.model].names()}
         chosen = {name: value for name, value in given.items() if name in known}
+        if isinstance(seed := chosen.get("seed"), int):
+            chosen["seed"] = seed + int(self.settings.get("seed", 0))
         [config] = resolve([self.model], None, {**self.settings, **chosen}, dataset, splits)
         return config
 
