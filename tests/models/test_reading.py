@@ -11,6 +11,8 @@ from torch_geometric.data import Data
 
 from glognn.data.splits import random_splits
 from glognn.errors import InputError
+from glognn.experiments import run
+from glognn.experiments.config import resolve
 from glognn.graph import directions
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
@@ -148,3 +150,13 @@ def test_settings_are_settled_once() -> None:
     assert GloGNN2Config(reads="degrees features").reads == "features degrees"
     with pytest.raises(InputError, match="must be 'auto' alone, or names of inputs. Got 'auto link' instead"):
         GloGNN2Config(reads="link auto")
+
+
+@pytest.mark.gpu
+def test_a_gpu_decides_as_the_cpu_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LARGE", 1)
+    for graph in (by_name(), by_features()):
+        for split in (0, 1):
+            [config] = resolve(["glognn2"], None, {"device": "cuda"}, "pairs", None)
+            found = run.settled(config, graph, split).model.as_dict()["reads"]
+            assert found.split() == choose_inputs(graph, split, OFFERED)

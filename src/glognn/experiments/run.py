@@ -57,6 +57,9 @@ from glognn.training.threshold import calibrate_and_choose, check_threshold, des
 
 logger = logging.getLogger(__name__)
 
+LARGE = 100_000
+"""Nodes from which on a GPU that will train a model also decides what is left to the graph."""
+
 SEARCHED_APART = "searched for each split by itself, on its own validation nodes; those of the first are shown"
 """What a record says of splits with settings of their own."""
 
@@ -132,7 +135,8 @@ def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
 def settled(config: RunConfig, graph: Graph, split: int) -> RunConfig:
     """A configuration with all settings decided that are left to the graph and the training labels of a split.
 
-    On the part of a graph that a rank has they stay as they are, which is said: no rank knows enough to decide.
+    Where a large graph is trained on a GPU, it is decided there, which takes a fraction of the time. On the part of a
+    graph that a rank has they stay as they are, which is said: no rank knows enough to decide.
     """
     if isinstance(graph, Part):
         for name in config.model.undecided:
@@ -144,6 +148,9 @@ def settled(config: RunConfig, graph: Graph, split: int) -> RunConfig:
                 name.replace("_", "-"),
             )
         return config
+    device = resolve_device(config.training.device)
+    if config.model.undecided and device.type == "cuda" and graph.num_nodes >= LARGE:
+        graph = graph.to(device=device)
     return replace(config, model=config.model.settled(graph, split))
 
 
