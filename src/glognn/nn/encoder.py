@@ -135,9 +135,13 @@ class Encoder(nn.Module):
             nn.init.zeros_(self.shares)
 
     def encode(self, inputs: Mapping[str, Matrix]) -> tuple[Tensor, ...]:
-        """The values before the first nonlinearity: n x hidden, one matrix or one for each input or branch."""
-        if self.fusion != "output" and self._adds_up():
-            return (self._sum(inputs), *(self.inputs[name](inputs[name]) for name in self.branches))
+        """The values before the first nonlinearity: n x hidden, one matrix or one for each input or branch.
+
+        Where products are added up biases are left to :meth:`decode`, whose kernels then sum their gradients.
+        """
+        if self._adds_up():
+            apart = (added_matmul(inputs[name], self._map(name).weight, 1.0, None) for name in self.branches)
+            return (self._sum(inputs), *apart)
         mapped = {name: self.inputs[name](inputs[name]) for name in self.weights}
         if self.fusion == "output":
             return tuple(mapped.values())
@@ -147,7 +151,15 @@ class Encoder(nn.Module):
     def _adds_up(self) -> bool:
         """Whether products are added to each other as they are computed: on a GPU, of one model, with given weights."""
         fixed = all(isinstance(weight, float) for weight in self.weights.values()) and not self.gates
-        return fixed and usable(*(self._map(name).weight for name in self.weights))
+        return self.fusion != "output" and fixed and usable(*(self._map(name).weight for name in self.weights))
+
+    def _biases(self) -> list[Tensor | None]:
+        """What is still to be added to each of the values that :meth:`encode` gave."""
+        count = len(self.tails) if self.shares is None else 1 + len(self.branches)
+        if not self._adds_up():
+            return [None] * count
+        joined = [self.weights[name] * self._map(name).bias for name in self.weights if name not in self.branches]
+        return [torch.stack(joined).sum(0), *(self._map(name).bias for name in self.branches)]
 
     def _map(self, name: str) -> Linear:
         found = self.inputs[name]
@@ -157,19 +169,21 @@ class Encoder(nn.Module):
     def _sum(self, inputs: Mapping[str, Matrix]) -> Tensor:
         """The weighted sum of all inputs but branches: dense ones first, then each sparse one in one pass more."""
         names = [name for name in self.weights if name not in self.branches]
-        total = torch.stack([self.weights[name] * self._map(name).bias for name in names]).sum(0)
+        total: Tensor | None = None
         for name in sorted(names, key=lambda name: not isinstance(inputs[name], Tensor)):
             total = added_matmul(inputs[name], self._map(name).weight, self.weights[name], total)
+        assert total is not None
         return total
 
     def decode(self, encoded: tuple[Tensor, ...], blocks: Callable[[Tensor], list[Tensor]] | None = None) -> Tensor:
         """H0 from what :meth:`encode` gave; ``blocks`` gives h_0 and what local blocks make of it."""
+        pairs = zip(encoded, self._biases(), strict=True)
         if self.shares is not None:
-            first, *others = (relu_dropout(value, self.dropout, self.training) for value in encoded)
+            first, *others = (relu_dropout(value, self.dropout, self.training, bias) for value, bias in pairs)
             others = [_scaled(value, self._weight(name)) for value, name in zip(others, self.branches, strict=True)]
             seen = [*([first] if blocks is None else blocks(first)), *others]
             return self._jump(seen, torch.softmax(self.shares, dim=0))
-        outputs = [self._tail(tail, value) for tail, value in zip(self.tails, encoded, strict=True)]
+        outputs = [self._tail(tail, *pair) for tail, pair in zip(self.tails, pairs, strict=True)]
         if self.fusion == "hidden":
             return outputs[0]
         weighted = [_scaled(value, self._weight(name)) for value, name in zip(outputs, self.weights, strict=True)]
@@ -189,15 +203,14 @@ class Encoder(nn.Module):
         weight = self.weights[name]
         return weight * F.relu(self.gates[name]) if name in self.gates else weight
 
-    def _tail(self, layers: nn.Module, value: Tensor) -> Tensor:
+    def _tail(self, layers: nn.Module, value: Tensor, bias: Tensor | None) -> Tensor:
         maps = [layer for layer in layers.children() if isinstance(layer, Linear)]
-        bias: Tensor | None = None
         for number, layer in enumerate(maps, start=1):
             if number == len(maps):
                 return relu_dropout_map(value, self.dropout, self.training, bias, layer.weight, layer.bias)
             seen = relu_dropout(value, self.dropout, self.training, bias)
             value, bias = matmul(seen, layer.weight), layer.bias
-        return value
+        return value if bias is None else value + bias
 
     def forward(self, inputs: Mapping[str, Matrix]) -> Tensor:
         return self.decode(self.encode(inputs))

@@ -90,8 +90,8 @@ class _AddedProduct(torch.autograd.Function):
     """factor * M B + added, in one pass."""
 
     @staticmethod
-    def forward(ctx: Any, matrix: SparseMatrix, dense: Tensor, factor: float, added: Tensor) -> Tensor:
-        ctx.matrix, ctx.factor, ctx.row = matrix, factor, added.dim() == 1
+    def forward(ctx: Any, matrix: SparseMatrix, dense: Tensor, factor: float, added: Tensor | None) -> Tensor:
+        ctx.matrix, ctx.factor, ctx.row = matrix, factor, added is not None and added.dim() == 1
         return _product(matrix, dense, factor, added)
 
     @staticmethod
@@ -136,11 +136,14 @@ def matmul(matrix: Matrix, dense: Tensor) -> Tensor:
     return spmm(matrix, dense) if isinstance(matrix, SparseMatrix) else matrix @ dense
 
 
-def added_matmul(matrix: Matrix, dense: Tensor, factor: float, added: Tensor) -> Tensor:
-    """``factor * matrix @ dense + added``, where ``added`` is of the result's shape or one row of it."""
+def added_matmul(matrix: Matrix, dense: Tensor, factor: float, added: Tensor | None) -> Tensor:
+    """``factor * matrix @ dense + added``, where ``added`` is of the result's shape, one row of it, or nothing."""
     if isinstance(matrix, PartMatrix | ScaledMatrix):
-        return factor * matrix.product(dense) + added
+        found = factor * matrix.product(dense)
+        return found if added is None else found + added
     if isinstance(matrix, SparseMatrix):
         out: Tensor = _AddedProduct.apply(matrix, dense.contiguous(), factor, added)  # type: ignore[no-untyped-call]
         return out
+    if added is None:
+        return matrix @ (dense if factor == 1 else factor * dense)
     return torch.addmm(added, matrix, dense, alpha=factor)
