@@ -15,10 +15,12 @@ import torch
 from glognn.data.npz import write_npz
 from glognn.data.synthetic import pairs
 from glognn.explain.coefficients import coefficient_rows
+from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models.base import BoostedModel, FollowsEpochs, NodeModel
 from glognn.models.configs import MODELS
 from glognn.models.glognn import GloGNNPlusPlus
+from glognn.models.glognn2 import GloGNN2
 from glognn.training.callbacks import Callback
 from glognn.training.checkpoint import Checkpoint
 from glognn.training.config import TrainingConfig
@@ -130,6 +132,16 @@ def test_automatic_choice_predictions_and_rows() -> None:
     model.cpu()
     torch.testing.assert_close(found.cpu(), predict(model, data), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(rows.cpu(), coefficient_rows(model, data, [0, 5]), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+@pytest.mark.parametrize("layers", [0, 2])
+def test_local_blocks_say_on_a_gpu_what_they_say_on_a_cpu(norm: str, layers: int, directed: bool) -> None:
+    torch.manual_seed(0)
+    model = GloGNN2(7, 3, 60, reads="features link degrees", num_blocks=3, block_norm=norm, num_layers=layers)
+    graph = Graph.from_data(make_data(), GraphConfig(directed=directed))
+    torch.testing.assert_close(predict(model.cuda(), graph).cpu(), predict(model.cpu(), graph), rtol=1e-4, atol=1e-5)
 
 
 def test_resuming(tmp_path: Path) -> None:

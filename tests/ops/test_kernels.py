@@ -89,6 +89,21 @@ def test_products_and_their_gradients(kind: str, dtype: torch.dtype, path: str) 
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_is_added_to_a_product_may_be_columns_of_a_wider_matrix(dtype: torch.dtype, path: str) -> None:
+    generator = np.random.default_rng(0)
+    made = _matrix("random", generator)
+    matrix = SparseMatrix.from_scipy(made, dtype).to(device=DEVICE)
+    given, wide, weight = (torch.from_numpy(generator.normal(size=size)) for size in ((29, 5), (37, 15), (37, 5)))
+    for base in (wide, wide.T.contiguous().T):
+        leaf = base.to(DEVICE, dtype, copy=True).requires_grad_()
+        out = added_matmul(matrix, given.to(DEVICE, dtype), 1.0, leaf[:, 5:10])
+        _close(out.cpu(), torch.from_numpy(made.toarray()) @ given + wide[:, 5:10], dtype)
+        (out * weight.to(DEVICE, dtype)).sum().backward()
+        assert leaf.grad is not None
+        _close(leaf.grad.cpu(), torch.nn.functional.pad(weight, (5, 5)), dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_narrow_products_and_their_gradients(dtype: torch.dtype, path: str) -> None:
     generator = torch.Generator().manual_seed(0)
     for rows, width in ((0, 3), (1, 1), (77, 2), (1000, 5), (333, 16), (50, 17)):

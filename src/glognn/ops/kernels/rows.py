@@ -44,8 +44,8 @@ def sum_rows(
 ):
     """out[t] = factor * sum over entries begins[r] to ends[r] of value * dense[column], plus added[t], t = targets[r].
 
-    With ``spread`` 0 ``added`` is one row for all. Without ``GATHERS`` rows of ``dense`` are numbered as entries. With
-    ``SCALED`` sums are multiplied by ``back`` too.
+    ``added`` has rows ``spread`` values apart; with 0 it is one row for all. Without ``GATHERS`` rows of ``dense`` are
+    numbered as entries. With ``SCALED`` sums are multiplied by ``back`` too.
     """
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = rows < count
@@ -76,7 +76,7 @@ def sum_rows(
     where = target[:, None] * width + column[None, :]
     kept = inside[:, None] & wanted[None, :]
     if ADDS:
-        result += tl.load(added + target[:, None] * (width * spread) + column[None, :], mask=kept, other=0.0).to(SUM)
+        result += tl.load(added + target[:, None] * spread + column[None, :], mask=kept, other=0.0).to(SUM)
     tl.store(out + where, result, mask=kept)
 
 
@@ -89,8 +89,11 @@ def product(
 ) -> Tensor:
     """``factor * back * matrix @ dense + added``, where ``added`` is of the result's shape or one row of it.
 
-    ``dense`` may be rounded to 16 bits, and ``back`` what it was divided by then.
+    ``dense`` may be rounded to 16 bits, and ``back`` what it was divided by then. Rows of ``added`` may lie apart, as
+    those of some columns of a wider matrix do.
     """
+    if added is not None and added.stride(-1) != 1:
+        added = added.contiguous()
     rows, width = matrix.shape[0], dense.shape[1]
     out = torch.empty(rows, width, dtype=matrix.dtype, device=dense.device)
     if not rows or not width:
@@ -155,7 +158,7 @@ def _sum(
         rows.count,
         width,
         factor,
-        0 if added is None or added.dim() == 1 else 1,
+        0 if added is None or added.dim() == 1 else added.stride(0),
         GATHERS=columns is not None,
         WEIGHTED=values is not None,
         ADDS=added is not None,
