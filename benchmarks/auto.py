@@ -60,7 +60,9 @@ def build(datasets: list[str], options: argparse.Namespace) -> None:
         used = {each: graph for each, graph in graphs.items() if each not in same}
         steps = build_portfolio(list(used.values()), options.size)
         note = f"Built from {', '.join(used)}."
-        write_portfolio(options.portfolios / f"{name}.toml", [step.member for step in steps], note)
+        members = [step.member for step in steps]
+        members += [member.again() for member in members[: options.again]]
+        write_portfolio(options.portfolios / f"{name}.toml", members, note)
         print(name, *(f"{step.member.name} {step.worth:.2f}" for step in steps), flush=True)
 
 
@@ -120,6 +122,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/portfolio"), help="folder of what 'members' trains")
     parser.add_argument("--portfolios", type=Path, help="folder of what 'build' makes; judge: default, the package's")
     parser.add_argument("--size", type=int, default=12, help="members of a portfolio that 'build' makes")
+    parser.add_argument("--again", type=int, default=6, help="of these, so many are listed again with another seed")
     parser.add_argument("--splits", default="all")
     parser.add_argument("--time-limit", type=float, help="seconds; members: for each graph, default: none")
     parser.add_argument("--quality", default="good")

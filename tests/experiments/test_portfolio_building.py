@@ -99,6 +99,12 @@ def test_from_the_command_line(runs: list[Path], tmp_path: Path) -> None:
     assert "# Built from red.\n" in out.read_text()
     shown = CliRunner().invoke(app, ["portfolio", "show", str(out)])
     assert "gcn" in shown.output
+    CliRunner().invoke(
+        app, ["portfolio", "build", str(runs[0]), "--again", "1", "-o", str(out)], catch_exceptions=False
+    )
+    first, _, last = read_portfolio(out)
+    assert last.name == f"{first.name}-again"
+    assert last.repeats(first)
     with pytest.raises(InputError, match="must name a graph of the runs. Got green"):
         CliRunner().invoke(app, ["portfolio", "build", str(runs[0]), "--without", "green"], catch_exceptions=False)
 

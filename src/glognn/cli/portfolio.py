@@ -56,13 +56,18 @@ def build(
     size: Annotated[
         int | None, typer.Option("--members", min=1, help="How many. [dim]Default: all.[/dim]", show_default=False)
     ] = None,
+    again: Annotated[
+        int,
+        typer.Option("--again", min=0, help="How many of the first to list once more, at the end, with another seed."),
+    ] = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("portfolio.toml"),
     data_mirror: MIRROR = None,
 ) -> None:
     """Order the members that runs have trained by what they add, over all graphs, to the ensemble of those before.
 
     What members are worth on a graph is what their ensemble, weighted on validation nodes, scores on test nodes. So a
-    portfolio is not to be judged on the graphs it was built from: --without leaves one out.
+    portfolio is not to be judged on the graphs it was built from: --without leaves one out. With --again members are
+    listed with another seed, too: those that weigh much in an ensemble are trained again where there is time.
 
     Examples:
 
@@ -97,7 +102,8 @@ def build(
 
     steps = build_portfolio(graphs, size, tell)
     names = ", ".join(graph.name for graph in graphs)
-    write_portfolio(out, [step.member for step in steps], f"Built from {names}.")
+    members = [step.member for step in steps]
+    write_portfolio(out, [*members, *(member.again() for member in members[:again])], f"Built from {names}.")
     console.out(f"\nWritten: {out}")
 
 

@@ -42,6 +42,10 @@ class Member:
         mine, its = ({**each.settings, "seed": 0} for each in (self, other))
         return self.model == other.model and mine == its and self.settings != other.settings
 
+    def again(self) -> Member:
+        """The same with another seed, which is trained where the first has a part in the ensemble."""
+        return Member(f"{self.name}-again", self.model, {**self.settings, "seed": 1})
+
     def table(self) -> dict[str, Any]:
         """As in the file."""
         return {"name": self.name, "model": self.model, **self.settings}
