@@ -28,8 +28,8 @@ CHOSEN = {0: "features", 1: "features link", 2: "features"}
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunConfig:
     """GloGNN2 on three splits, of which the second speaks for links."""
 
-    def choose(graph: Graph, split: int, offered: object) -> list[str]:
-        return CHOSEN[split].split()
+    def choose(graph: Graph, split: int, offered: object, *, blocks: bool) -> reading.Choice:
+        return reading.Choice(CHOSEN[split].split(), blocks=False)
 
     monkeypatch.setattr(reading, "choose_inputs", choose)
     write_npz(make_data(num_splits=3), tmp_path / "g.npz")
@@ -54,6 +54,22 @@ def test_every_split_has_its_own_and_says_so(config: RunConfig, tmp_path: Path) 
     assert told in run_card(summary)
     chosen = choose_run(tmp_path / "run")
     assert {split: chosen.open(split).config.model.as_dict()["reads"] for split in chosen.splits} == CHOSEN
+
+
+def test_local_blocks_of_a_split_are_told(config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def choose(graph: Graph, split: int, offered: object, *, blocks: bool) -> reading.Choice:
+        return reading.Choice(["features"], blocks=split == 2)
+
+    monkeypatch.setattr(reading, "choose_inputs", choose)
+    summary = run_splits(tmp_path / "run", config, load_graph(config))
+    assert read_report(tmp_path / "run" / "split-0")["settled"] == {"reads": {"features": 1}}
+    deep = {"num_blocks": "12", "block_norm": "batch", "num_layers": "0", "dropout": "0.2", "weight_decay": "5e-05"}
+    report = read_report(tmp_path / "run" / "split-2")
+    assert report["settled"] == {name: {value: 1} for name, value in ({"reads": "features"} | deep).items()}
+    assert report["config"]["training"]["weight_decay"] == 5e-5
+    assert load_model(tmp_path / "run" / "split-2").blocks is not None
+    assert "num_blocks 0 (2 of the splits), 12 (1 of the splits)" in settlements([summary])
+    assert run_splits(tmp_path / "run", config, load_graph(config))["scores"] == summary["scores"]
 
 
 def test_a_run_alone_is_as_one_of_several(config: RunConfig, tmp_path: Path) -> None:

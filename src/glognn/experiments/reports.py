@@ -237,7 +237,9 @@ def check_settings(folder: Path, report: Report, config: RunConfig) -> None:
         found = _decisive(report["config"])
     except InputError as error:
         raise InputError(f"'{folder / REPORT}' is damaged: {error}") from None
-    names = sorted((found.keys() | wanted.keys()) - set(config.model.undecided))
+    undecided = config.model.undecided
+    decided = {*undecided, *config.model.wished_training} if undecided else set()
+    names = sorted((found.keys() | wanted.keys()) - decided)
     names = [name for name in names if found.get(name) != wanted.get(name)]
     if names:
         was, now = (", ".join(f"{name} {values.get(name)!r}" for name in names) for values in (found, wanted))

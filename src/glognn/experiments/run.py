@@ -40,6 +40,7 @@ from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.metrics import decide
 from glognn.models.base import NodeModel
+from glognn.models.configs.base import AUTO
 from glognn.records import inside
 from glognn.storage import Files, write_json, write_text
 from glognn.training.calibration import Calibration
@@ -139,7 +140,7 @@ def settled(config: RunConfig, graph: Graph, split: int) -> RunConfig:
     graph that a rank has they stay as they are, which is said: no rank knows enough to decide.
     """
     if isinstance(graph, Part):
-        for name in config.model.undecided:
+        for name in (name for name in config.model.undecided if getattr(config.model, name) == AUTO):
             logger.warning(
                 "Ranks do not look at labels to decide what %s %s: everything that 'auto' chooses from. Name it with "
                 "--%s to have less.",
@@ -151,7 +152,15 @@ def settled(config: RunConfig, graph: Graph, split: int) -> RunConfig:
     device = resolve_device(config.training.device)
     if config.model.undecided and device.type == "cuda" and graph.num_nodes >= LARGE:
         graph = graph.to(device=device)
-    return replace(config, model=config.model.settled(graph, split))
+    model, before = config.model.settled(graph, split), config.model.wished_training
+    wished = {name: value for name, value in model.wished_training.items() if name in before}
+    more = {name: value for name, value in wished.items() if getattr(config.training, name) == before[name]}
+    return replace(config, model=model, training=replace(config.training, **more))
+
+
+def _plain(config: RunConfig) -> dict[str, Any]:
+    """The settings that a graph may decide."""
+    return config.training.as_dict() | config.model.as_dict()
 
 
 class _Recorder(Callback):
@@ -215,8 +224,9 @@ def settled_batches(batch: Batch, graph: Graph) -> list[Batch]:
     kinds: dict[object, list[Job]] = {}
     for job in batch.jobs:
         graph.check_trainable(job.split, tested=False)
-        config, left = settled(job.config, graph, job.split), job.config.model.undecided
-        job = replace(job, config=config, settled=(*job.settled, *left))
+        before, config = _plain(job.config), settled(job.config, graph, job.split)
+        changed = [name for name, value in _plain(config).items() if value != before[name]]
+        job = replace(job, config=config, settled=(*job.settled, *changed))
         kinds.setdefault(config.model.shape(), []).append(job)
     return [Batch(batch.group, tuple(jobs)) for jobs in kinds.values()]
 
@@ -456,6 +466,10 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
         deviation = statistics.stdev(values) if len(values) > 1 else None
         return {"mean": statistics.fmean(values), "std": deviation}
 
+    plain, undecided = _plain(config), config.model.undecided
+    known = [report["config"]["training"] | report["config"]["model"] for report in reports]
+    names = (*undecided, *config.model.wished_training) if undecided else ()
+    decided = {name: [str(each[name]) for each in known] for name in names}
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "splits",
@@ -470,10 +484,7 @@ def summarize(config: RunConfig, reports: list[Report]) -> Report:
             which: {name: spread(which, name) for name in ("train", "val", "test")}
             for which in ("selected", "best", "last")
         },
-        "settled": {
-            name: dict(Counter(report["config"]["model"][name] for report in reports))
-            for name in config.model.undecided
-        },
+        "settled": {name: dict(Counter(values)) for name, values in decided.items() if {*values} != {str(plain[name])}},
         "seconds": sum(report["seconds"] for report in reports),
         "epochs": sum(report["scores"]["last"]["epoch"] for report in reports),
         "num_parameters": reports[0]["num_parameters"],
@@ -517,7 +528,7 @@ def _split_report(
         "schema_version": SCHEMA_VERSION,
         "kind": "run",
         "config": config.tables(),
-        "settled": {name: {getattr(config.model, name): 1} for name in job.settled},
+        "settled": {name: {str(_plain(config)[name]): 1} for name in job.settled},
         "split": job.split,
         "metric": config.training.metric,
         "selection": config.training.selection,

@@ -92,12 +92,17 @@ class ModelConfig(Settings):
     """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
 
     settles: ClassVar[tuple[str, ...]] = ()
-    """Settings that may be ``auto`` (:data:`AUTO`), and are then decided from a graph by :meth:`settled`."""
+    """Settings that are decided from a graph by :meth:`settled`, those that may be ``auto`` (:data:`AUTO`) first."""
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """The settings that are left to the graph."""
         return tuple(name for name in self.settles if getattr(self, name) == AUTO)
+
+    @property
+    def wished_training(self) -> Mapping[str, Any]:
+        """How a model with these settings wants to be trained, where they are decided from a graph."""
+        return self.training_settings
 
     def settled(self, graph: Graph, split: int) -> Self:
         """These settings with all decided that are left to the graph and the training labels of a split."""

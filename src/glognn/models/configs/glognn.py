@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from glognn.errors import InputError
@@ -200,6 +200,9 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
 _READABLE = (FEATURES, LINK, LINK_IN, DEGREES, *MEANS)
 _OFFERED = (FEATURES, LINK, DEGREES)
 """Inputs of which ``auto`` chooses."""
+_DEEP: dict[str, Any] = {"num_blocks": 12, "block_norm": "batch", "num_layers": 0, "dropout": 0.2}
+_DEEP_TRAINING = {"weight_decay": 5e-5}
+"""What it sets besides, unless these are given, where training labels speak for local blocks."""
 
 
 class GloGNN2Config(ObjectiveConfig, ModelConfig):
@@ -210,7 +213,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     implementation = "glognn.models.glognn2:GloGNN2"
     stated = True
     distributes = True
-    settles = ("reads",)
+    settles = ("reads", "num_blocks", "block_norm", "num_layers", "dropout")
     varying = ("beta1", "beta2", "gamma", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True, "feature_normalization": "auto"}
     training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}
@@ -247,7 +250,8 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         "What the encoder reads: 'features' (left out where a graph has none), rows of links out of a node ('link') or "
         "into it ('link_in'), 'degrees', means of the features of all neighbours ('neighbours'), of those that a node "
         "points to ('neighbours_out') and of those that point to it ('neighbours_in'). 'auto': of features, link and "
-        "degrees those that training labels speak for (all three, where a model is built without them).",
+        "degrees those that training labels speak for (all three, where a model is built without them), by twelve "
+        "local blocks in the place of the layers, where they speak for these.",
         (AUTO, *_READABLE),
     )
     gated: str = several("", "Those of 'reads' with a learnt weight that can reach zero.", _READABLE)
@@ -280,12 +284,28 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         names = _OFFERED if self.reads == AUTO else self.reads.split()
         return {name: self.degree_weight if name == DEGREES else 1.0 for name in names}
 
-    def settled(self, graph: Graph, split: int) -> Self:
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """What to read, and with it whether by local blocks, as far as their settings are the defaults."""
         if self.reads != AUTO:
+            return ()
+        defaults = {each.name: each.default for each in fields(self)}
+        left = tuple(name for name in self.settles if getattr(self, name) == defaults[name])
+        return left if {"num_blocks", "num_layers"} <= {*left} else ("reads",)
+
+    def settled(self, graph: Graph, split: int) -> Self:
+        undecided = self.undecided
+        if not undecided:
             return self
         from glognn.models.reading import choose_inputs
 
-        return replace(self, reads=" ".join(choose_inputs(graph, split, _OFFERED)))
+        choice = choose_inputs(graph, split, _OFFERED, blocks="num_blocks" in undecided)
+        deep = {name: value for name, value in _DEEP.items() if choice.blocks and name in undecided}
+        return replace(self, reads=" ".join(choice.inputs), **deep)
+
+    @property
+    def wished_training(self) -> Mapping[str, Any]:
+        return _DEEP_TRAINING if self.normalizes_columns else self.training_settings
 
     @property
     def reads_links(self) -> bool:
