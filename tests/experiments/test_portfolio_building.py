@@ -46,12 +46,22 @@ def test_the_first_is_best_on_average_and_the_next_adds_most() -> None:
     far = judged("far", {"one": half, "two": half, "three": other_half})
     steps = build_portfolio([near, far])
     assert steps[0].member.name == "one"
-    assert steps[0].worth == pytest.approx(100 * (0.75 + 0.5) / 2)
+    assert steps[0].worth == pytest.approx(100 * np.average([0.75, 0.5], weights=[near.weight, far.weight]))
     assert {step.member.name for step in steps} == set(NAMES)
     assert [step.member.name for step in build_portfolio([near, far], 1)] == ["one"]
     alone = judged("alone", {"three": [True] * 4, "two": half})
     assert build_portfolio([alone])[0].member.name == "three"
     assert alone.worth(["one"]) == 0.5  # which could not be trained there: as much as the worst that could
+
+
+def test_graphs_with_few_test_nodes_count_less() -> None:
+    small = judged("small", {"one": [True] * 4, "two": [False] * 4})
+    said = small.splits[0]
+    wrong = np.tile(said.tested[1], (100, 1)), np.tile(said.tested[0], (100, 1))
+    many = Said(np.stack(wrong), np.tile(said.val_y, 100), np.stack(wrong), np.tile(said.test_y, 100))
+    large = JudgedGraph("large", small.scoring, small.members, small.seconds, [many])
+    assert small.worth(["one"]) == large.worth(["two"]) == 1.0
+    assert build_portfolio([small, large])[0].member.name == "two"
 
 
 def test_the_first_is_the_best_of_the_quick_ones() -> None:

@@ -91,7 +91,7 @@ def build(
     if unknown := set(without or ()) - {graph.name for graph in graphs}:
         raise InputError(f"--without must name a graph of the runs. Got {', '.join(sorted(unknown))} instead.")
     graphs = [graph for graph in graphs if graph.name not in (without or ())]
-    console.out("\nmean test score of the ensemble over graphs, %")
+    console.out("\nmean test score of the ensemble over graphs, %; those with few test nodes count less")
     before = 0.0
 
     def tell(step: Step) -> None:

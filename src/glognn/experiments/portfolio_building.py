@@ -3,8 +3,9 @@
 Each graph is a finished ``auto`` folder with given splits. What some members are worth on it is what their ensemble,
 weighted on the validation nodes of each split, scores on its test nodes. The first member is the one that is worth most
 on average over graphs among those that take less time than most, so that there is an answer soon, and the next is
-always the one whose addition is (Xu et al., Hydra, AAAI 2010, with ensembles in place of the best by itself). Which
-graphs a portfolio is built from says on which graphs it is not to be judged.
+always the one whose addition is (Xu et al., Hydra, AAAI 2010, with ensembles in place of the best by itself). Graphs
+with few test nodes count less: there chance makes larger differences than members do. Which graphs a portfolio is
+built from says on which graphs it is not to be judged.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from glognn.metrics import Floats, Integers, Scoring
 from glognn.training.calibration import calibrated, temperature
 from glognn.training.positive import scoring
 
+SPREAD = 0.01
+"""By how much scores on graphs differ from what members are worth in general, chance apart; beside the standard error
+of a graph's scores it says how much the graph counts."""
 MOST_NODES = 2_000
 """Of the validation nodes, and of the test nodes, of a split: more change no order, and cost time."""
 
@@ -62,6 +66,14 @@ class JudgedGraph:
         """What an ensemble is worth of which no member could be trained: as much as the worst that could."""
         return min(self.worth([member.name]) for member in self.members)
 
+    @cached_property
+    def weight(self) -> float:
+        """How much it counts among others: 1 / (SPREAD^2 + the squared standard error of the best member's score)."""
+        nodes = sum(len(said.test_y) for said in self.splits)
+        best = max(self.worth([member.name]) for member in self.members)
+        share = (best * nodes + 1) / (nodes + 2)
+        return 1 / (SPREAD**2 + share * (1 - share) / nodes)
+
     def worth(self, names: Iterable[str]) -> float:
         """The ensemble's score on test nodes, mean over splits; members that are not there take no part."""
         wanted = set(names)
@@ -88,7 +100,7 @@ class JudgedGraph:
 
 @dataclass(frozen=True)
 class Step:
-    """A member of the portfolio, and what the members up to it are worth, mean over graphs."""
+    """A member of the portfolio, and what the members up to it are worth, weighted mean over graphs."""
 
     member: Member
     worth: float
@@ -160,11 +172,16 @@ def build_portfolio(
     while known and len(steps) != size:
         chosen = [step.member.name for step in steps]
         tried = known if chosen else _quick(graphs)
-        worth = {name: statistics.fmean(100 * graph.worth([*chosen, name]) for graph in graphs) for name in tried}
+        worth = {name: _mean(graphs, [*chosen, name]) for name in tried}
         best = max(worth, key=worth.__getitem__)
         steps.append(Step(known.pop(best), worth[best]))
         told(steps[-1])
     return steps
+
+
+def _mean(graphs: Sequence[JudgedGraph], names: Sequence[str]) -> float:
+    """What members are worth over graphs, in percent."""
+    return 100 * statistics.fmean([graph.worth(names) for graph in graphs], [graph.weight for graph in graphs])
 
 
 def _quick(graphs: Sequence[JudgedGraph]) -> list[str]:
