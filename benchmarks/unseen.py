@@ -2,17 +2,17 @@
 
     python benchmarks/unseen.py tokens --out unseen/tokens.npz
     python benchmarks/unseen.py characters --out unseen/characters.npz
-    apt-cache dumpavail | python benchmarks/unseen.py packages --out unseen/packages.npz
+    apt-cache dumpavail | python benchmarks/unseen.py packages --out unseen/packages.npz       # or sizes
     python benchmarks/unseen.py verbs --out unseen/verbs.npz < data.verb          # of the package wordnet-base
     python benchmarks/auto.py judge --datasets unseen/tokens.npz --device cpu --threads 2 --out unseen/auto.jsonl
     python benchmarks/defaults.py --models gcn+,linkx --datasets unseen/tokens.npz --out unseen/defaults.jsonl
 
 ``tokens``: those of a module of the standard library, each linked to the next, and brackets to their partners and to
 what is in them; the class is what a token does in the syntax tree. ``packages``: some of Debian's and what they need;
-the class is the section. ``characters``: those of Unicode below 2^16, linked to the one before, to their parts and to
-their other case; the class is the general category. ``verbs``: meanings of verbs in WordNet, linked as it links them;
-the class is the group of meanings. Each has three random splits: half of the nodes for training, a quarter each for
-validation and test.
+the class is the section. ``sizes``: the same, and the class is in which fifth of all the installed size is.
+``characters``: those of Unicode below 2^16, linked to the one before, to their parts and to their other case; the class
+is the general category. ``verbs``: meanings of verbs in WordNet, linked as it links them; the class is the group of
+meanings. Each has three random splits: half of the nodes for training, a quarter each for validation and test.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import tokenize
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def _roles(tree: ast.AST) -> dict[tuple[int, int], str]:
     return found
 
 
-def packages(index: str) -> Data:
+def packages(index: str, *, sizes: bool = False) -> Data:
     records = {
         found["Package"]: found for block in index.split("\n\n") if "Package" in (found := dict(_FIELD.findall(block)))
     }
@@ -115,10 +116,11 @@ def packages(index: str) -> Data:
     kept = sorted({*drawn, *(other for name in drawn for other in needs[name])})
     place = {name: number for number, name in enumerate(kept)}
     edges = [(place[name], place[other]) for name in kept for other in needs[name] if other in place]
+    installed = np.array([float(records[name].get("Installed-Size", 0)) for name in kept])
     columns = [
         [
-            np.log1p(float(records[name].get("Installed-Size", 0))),
-            np.log1p(float(records[name].get("Size", 0))),
+            0.0 if sizes else np.log1p(installed[place[name]]),
+            0.0 if sizes else np.log1p(float(records[name].get("Size", 0))),
             records[name].get("Architecture") == "all",
             records[name].get("Multi-Arch") == "same",
             np.log1p(len(needs[name])),
@@ -127,6 +129,8 @@ def packages(index: str) -> Data:
     ]
     words = HashingVectorizer(n_features=2**16).transform([records[name].get("Description", "") for name in kept])
     x = np.concatenate([np.array(columns, dtype=np.float64), 10 * _reduced(words, 100)], axis=1)
+    if sizes:
+        return _graph(x, edges, [f"fifth {fifth}" for fifth in 5 * installed.argsort().argsort() // len(kept)])
     return _graph(x, edges, [records[name]["Section"] for name in kept])
 
 
@@ -171,11 +175,15 @@ def _drawn_alike(point: int) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", choices=("tokens", "characters", "packages", "verbs"))
+    parser.add_argument("graph", choices=("tokens", "characters", "packages", "sizes", "verbs"))
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     of_python: dict[str, Callable[[], Data]] = {"tokens": tokens, "characters": characters}
-    of_text = {"packages": packages, "verbs": verbs}
+    of_text: dict[str, Callable[[str], Data]] = {
+        "packages": packages,
+        "sizes": partial(packages, sizes=True),
+        "verbs": verbs,
+    }
     made = of_python.get(options.graph)
     data = made() if made is not None else of_text[options.graph](sys.stdin.read())
     options.out.parent.mkdir(parents=True, exist_ok=True)
