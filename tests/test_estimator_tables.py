@@ -38,8 +38,10 @@ def test_every_model_is_fitted_by_its_name(model: str) -> None:
     classifier = GloGNNClassifier(model, **QUICK).fit(data)
     assert classifier.model_.config_class.name == model
     assert classifier.predict_proba().shape == (60, 3)
-    usual, used = classifier.model_.config_class().as_dict(), classifier.model_.config.as_dict()
-    assert {name for name in usual if used[name] != usual[name]} == set(classifier.model_.config_class.settles)
+    config = classifier.model_.config
+    usual, used = type(config)().as_dict(), config.as_dict()
+    assert {name for name in usual if used[name] != usual[name]} <= {*config.settles}
+    assert not config.undecided
 
 
 def test_settings_of_any_model_are_parameters_and_unknown_ones_are_not() -> None:
