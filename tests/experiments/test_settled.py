@@ -9,13 +9,17 @@ import pytest
 
 from glognn import GloGNNClassifier
 from glognn.data.npz import write_npz
+from glognn.experiments.batches import Batch
 from glognn.experiments.config import RunConfig, read_config, resolve
 from glognn.experiments.confirmation import validation_scores
 from glognn.experiments.folder import load_model, read_report
-from glognn.experiments.run import load_graph, run_splits, settled
+from glognn.experiments.plan import Job
+from glognn.experiments.run import load_graph, run_splits, settled_batches
 from glognn.experiments.saved import choose_run
+from glognn.experiments.settling import settled
 from glognn.graph.graph import Graph
 from glognn.models import reading
+from glognn.models.configs import GloGNN2Config
 from glognn.report.card import run_card
 from glognn.report.summary import settlements
 from glognn.training.callbacks import Callback
@@ -28,8 +32,8 @@ CHOSEN = {0: "features", 1: "features link", 2: "features"}
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunConfig:
     """GloGNN2 on three splits, of which the second speaks for links."""
 
-    def choose(graph: Graph, split: int, offered: object, *, blocks: bool) -> reading.Choice:
-        return reading.Choice(CHOSEN[split].split(), blocks=False)
+    def choose(graph: Graph, split: int, offered: object) -> list[str]:
+        return CHOSEN[split].split()
 
     monkeypatch.setattr(reading, "choose_inputs", choose)
     write_npz(make_data(num_splits=3), tmp_path / "g.npz")
@@ -57,15 +61,18 @@ def test_every_split_has_its_own_and_says_so(config: RunConfig, tmp_path: Path) 
 
 
 def test_local_blocks_of_a_split_are_told(config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def choose(graph: Graph, split: int, offered: object, *, blocks: bool) -> reading.Choice:
-        return reading.Choice(["features"], blocks=split == 2)
+    offers = GloGNN2Config.offers
 
-    monkeypatch.setattr(reading, "choose_inputs", choose)
+    def offer(model: GloGNN2Config, graph: Graph, split: int) -> list[GloGNN2Config]:
+        return [offers(model, graph, split)[-1 if split == 2 else 0]]
+
+    monkeypatch.setattr(GloGNN2Config, "offers", offer)
     summary = run_splits(tmp_path / "run", config, load_graph(config))
     assert read_report(tmp_path / "run" / "split-0")["settled"] == {"reads": {"features": 1}}
     deep = {"num_blocks": "12", "block_norm": "batch", "num_layers": "0", "dropout": "0.2", "weight_decay": "5e-05"}
+    decided = {"reads": "features", "degree_weight": "1.0"} | deep
     report = read_report(tmp_path / "run" / "split-2")
-    assert report["settled"] == {name: {value: 1} for name, value in ({"reads": "features"} | deep).items()}
+    assert report["settled"] == {name: {value: 1} for name, value in decided.items()}
     assert report["config"]["training"]["weight_decay"] == 5e-5
     assert load_model(tmp_path / "run" / "split-2").blocks is not None
     assert "num_blocks 0 (2 of the splits), 12 (1 of the splits)" in settlements([summary])
@@ -106,10 +113,36 @@ def test_an_interrupted_run_goes_on_with_what_was_decided(config: RunConfig, tmp
         assert run_splits(folder, config, loaded)["scores"] == whole["scores"]
 
 
+def test_what_was_decided_of_an_interrupted_run_is_not_decided_again(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupt(Callback):
+        def on_epoch_end(self, metrics: dict[str, float]) -> None:
+            if metrics["epoch"] == 3:
+                raise KeyboardInterrupt
+
+    loaded, folder = load_graph(config), tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run_splits(folder, config, loaded, [Interrupt()])
+    asked: list[int] = []
+
+    def choose(graph: Graph, split: int, offered: object) -> list[str]:
+        asked.append(split)
+        return ["degrees"]
+
+    monkeypatch.setattr(reading, "choose_inputs", choose)
+    summary = run_splits(folder, config, loaded)
+    assert asked == [1]  # the splits that train together had begun
+    assert summary["settled"] == {"reads": {"features": 2, "degrees": 1}}
+    [other] = resolve(["glognn2"], None, {"epochs": 8, "threads": 1, "num_hops": 2}, config.dataset, "0")
+    assert settled_batches(Batch(folder, (Job(folder / "split-0", other, 0, "", ""),)), loaded.graph)
+    assert asked == [1, 0]  # of other settings
+
+
 def test_searches_judge_the_default_as_it_is_used(config: RunConfig) -> None:
     graph = load_graph(config).graph
     together = validation_scores(config, graph, [0, 1, 2])
-    apart = [validation_scores(settled(config, graph, split), graph, [split])[0] for split in range(3)]
+    apart = [validation_scores(settled([config], graph, [split])[0], graph, [split])[0] for split in range(3)]
     assert together == pytest.approx(apart)
 
 

@@ -11,19 +11,16 @@ from torch_geometric.data import Data
 
 from glognn.data.splits import random_splits
 from glognn.errors import InputError
-from glognn.experiments import run
-from glognn.experiments.config import resolve
 from glognn.graph import directions
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models import reading
 from glognn.models.configs import GloGNN2Config
 from glognn.models.glognn2 import GloGNN2
-from glognn.models.reading import Choice, choose_inputs
+from glognn.models.reading import choose_inputs
 from tests.conftest import make_data
 
 OFFERED = ("features", "link", "degrees")
-DEEP = (12, "batch", 0, 0.2)
 
 
 def graph_of(y: torch.Tensor, edges: torch.Tensor, x: torch.Tensor | None, splits: int = 2) -> Graph:
@@ -60,43 +57,26 @@ def by_degrees() -> Graph:
     return graph_of(y, torch.stack([sources, targets]), torch.randn(400, 5, generator=generator))
 
 
-def by_surroundings() -> Graph:
-    """The class is whether a node and the one that it points to have numbers of one sign: no sum of them tells that."""
-    generator = torch.Generator().manual_seed(4)
-    x = torch.randn(1200, 2, generator=generator)
-    targets = torch.randperm(1200, generator=generator)
-    y = (x[:, 0] * x[targets, 0] > 0).long()
-    return graph_of(y, torch.stack([torch.arange(1200), targets]), x)
-
-
 @pytest.mark.parametrize(
     ("made", "wanted"),
     [
-        (by_name, Choice(["features", "link"], blocks=False)),
-        (by_features, Choice(["features"], blocks=False)),
-        (by_degrees, Choice(["features", "degrees"], blocks=False)),
-        (by_surroundings, Choice(["features"], blocks=True)),
+        (by_name, ["features", "link"]),
+        (by_features, ["features"]),
+        (by_degrees, ["features", "degrees"]),
     ],
 )
 @pytest.mark.parametrize("split", [0, 1])
-def test_what_tells_classes_is_read_and_nothing_else(made, wanted: Choice, split: int) -> None:
-    assert choose_inputs(made(), split, OFFERED, blocks=True) == wanted
-    assert choose_inputs(made(), split, OFFERED) == replace(wanted, blocks=False)
+def test_what_tells_classes_is_read_and_nothing_else(made, wanted: list[str], split: int) -> None:
+    assert choose_inputs(made(), split, OFFERED) == wanted
 
 
 def test_a_graph_without_features_is_read_by_what_it_has() -> None:
-    assert choose_inputs(by_name(features=False), 0, OFFERED, blocks=True) == Choice(["link"], blocks=False)
+    assert choose_inputs(by_name(features=False), 0, OFFERED) == ["link"]
     nothing = graph_of(torch.arange(40) % 2, torch.tensor([[0], [1]]), None)
-    assert choose_inputs(nothing, 0, OFFERED, blocks=True) == Choice(["link", "degrees"], blocks=False)
+    assert choose_inputs(nothing, 0, OFFERED) == ["link", "degrees"]
 
 
-def test_local_blocks_are_not_looked_at_on_graphs_too_large_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = by_surroundings()
-    monkeypatch.setattr(reading, "MOST", (reading.BLOCKS + 1) * reading.WIDTH * graph.num_nodes - 1)
-    assert not choose_inputs(graph, 0, OFFERED, blocks=True).blocks
-
-
-@pytest.mark.parametrize("made", [by_name, by_features, by_degrees, by_surroundings])
+@pytest.mark.parametrize("made", [by_name, by_features, by_degrees])
 def test_labels_of_validation_and_test_nodes_are_not_looked_at(made) -> None:
     graph = made()
     others = ~graph.masks["train"][:, 0]
@@ -104,9 +84,7 @@ def test_labels_of_validation_and_test_nodes_are_not_looked_at(made) -> None:
     changed[others] = graph.y[others].flip(0)
     assert not torch.equal(changed, graph.y)
     first, second = reading._Probe(graph, 0), reading._Probe(replace(graph, y=changed), 0)
-    names = [*OFFERED, *first.hidden(["features"])]
-    assert second.hidden(["features"]) == first.hidden(["features"])
-    for one, other in zip(first.fit(names, (1.0,)), second.fit(names, (1.0,)), strict=True):
+    for one, other in zip(first.fit(OFFERED, (1.0,)), second.fit(OFFERED, (1.0,)), strict=True):
         assert torch.equal(one, other)
 
 
@@ -156,43 +134,40 @@ def test_of_many_training_nodes_one_fold_is_held_out(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(reading, "MANY", 100)
     graph = by_name()
     assert len(reading._Probe(graph, 0).held) == len(graph.indices(0)["train"]) // 5
-    assert choose_inputs(graph, 0, OFFERED).inputs == ["features", "link"]
+    assert choose_inputs(graph, 0, OFFERED) == ["features", "link"]
 
 
-def test_settings_are_settled_once() -> None:
+def test_what_is_decided_and_what_else_is_offered() -> None:
     config = GloGNN2Config()
     assert (config.reads, config.undecided) == ("auto", config.settles)
     assert list(config.inputs) == list(OFFERED)  # as long as nothing is decided
-    settled = config.settled(by_name(), 0)
-    assert (settled.reads, settled.undecided) == ("features link", ())
-    assert settled.settled(by_features(), 0) is settled
+    first, direct, deep = config.offers(by_name(), 0)
+    assert (first.reads, first.undecided) == ("features link", ())
+    assert replace(first, reads="auto") == config
+    assert (direct.reads, direct.degree_weight, direct.num_layers) == ("features link degrees", 1.0, 0)
+    assert (deep.reads, deep.num_blocks, deep.block_norm, deep.dropout) == ("features", 12, "batch", 0.2)
+    assert first.offers(by_features(), 0) == [first]
     assert set(GloGNN2(5, 2, 400).encoder.weights) == set(OFFERED)
     assert GloGNN2Config(reads="degrees features").reads == "features degrees"
     with pytest.raises(InputError, match="must be 'auto' alone, or names of inputs. Got 'auto link' instead"):
         GloGNN2Config(reads="link auto")
 
 
-def test_local_blocks_are_decided_where_their_settings_are_the_defaults() -> None:
-    graph = by_surroundings()
-
-    def deep(**given: object) -> tuple[object, ...]:
-        found = GloGNN2Config(**given).settled(graph, 0)  # type: ignore[arg-type]
-        assert (found.reads, found.undecided) == ("features", ())
-        return found.num_blocks, found.block_norm, found.num_layers, found.dropout
-
-    assert deep() == DEEP
-    assert deep(dropout=0.7) == (*DEEP[:3], 0.7)
-    assert deep(num_blocks=1) == (1, "layer", 2, 0.5)
-    assert deep(num_layers=1) == (0, "layer", 1, 0.5)
-    assert GloGNN2Config(reads="features").settled(graph, 0).num_blocks == 0
+def test_nothing_given_by_hand_is_offered_otherwise() -> None:
+    graph = by_degrees()
+    assert {each.dropout for each in GloGNN2Config(dropout=0.7).offers(graph, 0)} == {0.7}
+    for given in ({"num_blocks": 1}, {"num_layers": 1}):
+        [only] = GloGNN2Config(**given).offers(graph, 0)
+        assert only == GloGNN2Config(reads="features degrees", **given)
+    assert [each.reads for each in GloGNN2Config().offers(by_name(features=False), 0)] == [
+        "link",
+        "link degrees",
+        "degrees",
+    ]
 
 
 @pytest.mark.gpu
-def test_a_gpu_decides_as_the_cpu_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "LARGE", 1)
-    for graph in (by_name(), by_features(), by_surroundings()):
+def test_a_gpu_decides_as_the_cpu_does() -> None:
+    for graph in (by_name(), by_features(), by_degrees()):
         for split in (0, 1):
-            [config] = resolve(["glognn2"], None, {"device": "cuda"}, "pairs", None)
-            found = run.settled(config, graph, split).model.as_dict()
-            choice = choose_inputs(graph, split, OFFERED, blocks=True)
-            assert (found["reads"].split(), found["num_blocks"] > 0) == (choice.inputs, choice.blocks)
+            assert choose_inputs(graph.to(device="cuda"), split, OFFERED) == choose_inputs(graph, split, OFFERED)

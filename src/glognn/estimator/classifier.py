@@ -40,8 +40,8 @@ from glognn.experiments.folder import load_model as read_weights
 from glognn.experiments.integrity import measure_tables, seal
 from glognn.experiments.layout import AUTO, CLASSIFIER, CONFIG, DONE
 from glognn.experiments.leaderboard import standings
-from glognn.experiments.run import settled
 from glognn.experiments.saved_ensemble import SavedEnsemble, open_ensemble
+from glognn.experiments.settling import settled
 from glognn.explain.columns import TableColumns
 from glognn.explain.explainer import Member, NodeExplainer
 from glognn.explain.explanation import Explanation, Names
@@ -381,7 +381,7 @@ class GloGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         used.y = torch.from_numpy(np.where(np.isin(np.arange(codes.size), np.concatenate([nodes, val])), codes, -1))
         graph = Graph.from_data(used, config.graph, dtype=DTYPES[training.dtype])
         check_threshold(graph, training)
-        config = settled(config, graph, 0)
+        [config] = settled([config], graph, [0])
         with torch.random.fork_rng([]):
             torch.manual_seed(training.seed)
             model = config.model.model_class().for_graph(graph, config.model)

@@ -140,14 +140,16 @@ def _compare(trial: int, default: RunConfig, winner: RunConfig, graphs: Graphs) 
 def validation_scores(config: RunConfig, graph: Graph, splits: Sequence[int]) -> list[float]:
     """The best validation score on each of some splits, trained as many at a time as memory holds; 0 where training
     fails."""
-    from glognn.experiments.run import initial_models, settled
+    from glognn.experiments.run import initial_models
+    from glognn.experiments.settling import settled
     from glognn.training.driver import train_batch
     from glognn.training.history import TrainingResult
     from glognn.training.preflight import members_at_once
 
     most, scores = members_at_once(config.model, graph, config.training), list[float]()
+    decided = settled([config] * len(splits), graph, splits)
     while len(scores) < len(splits):
-        configs = [settled(config, graph, split) for split in splits[len(scores) : len(scores) + most]]
+        configs = decided[len(scores) : len(scores) + most]
         configs = configs[: alike(each.model for each in configs)]
         part = splits[len(scores) : len(scores) + len(configs)]
         try:

@@ -363,7 +363,7 @@ class Contest:
                 if job.done:
                     finished_report(job, loaded)
             made, training = make_batches(jobs, group=entrant.place), entrant.config.training
-            batches = [part for batch in made for part in settled_batches(batch, loaded.graph)]
+            batches = [part for batch in made for part in settled_batches(batch, loaded.graph, [self.progress])]
             at_once = max(members_at_once(entrant.config.model, loaded.graph, training), 1)
             sizes = [len(batch.jobs) for batch in batches]
             turn.parts = [min(at_once, size - k) for size in sizes for k in range(0, size, at_once)] or (1,)

@@ -29,18 +29,18 @@ from glognn.distributed.part import Part
 from glognn.errors import InputError, MemoryExhaustedError, TooLargeError, TrainingError, about
 from glognn.experiments.appraisal import Appraiser, cautions, over_splits
 from glognn.experiments.batches import Batch, make_batches
-from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits
+from glognn.experiments.config import SCHEMA_VERSION, RunConfig, parse_splits, read_config
 from glognn.experiments.environment import machine, peak_memory_mib, versions
 from glognn.experiments.folder import save_model
 from glognn.experiments.integrity import check_files, measure_tables, seal
 from glognn.experiments.layout import CHECKPOINT, CONFIG, CURVE, DONE, MODEL, REPORT
 from glognn.experiments.plan import Job
 from glognn.experiments.reports import Report, check_settings, read_report
+from glognn.experiments.settling import settled
 from glognn.graph.graph import Graph
 from glognn.graph.homophily import edge_homophily
 from glognn.metrics import decide
 from glognn.models.base import NodeModel
-from glognn.models.configs.base import AUTO
 from glognn.records import inside
 from glognn.storage import Files, write_json, write_text
 from glognn.training.calibration import Calibration
@@ -57,9 +57,6 @@ from glognn.training.preflight import check_memory, members_at_once
 from glognn.training.threshold import calibrate_and_choose, check_threshold, describe_rule, rule_of
 
 logger = logging.getLogger(__name__)
-
-LARGE = 100_000
-"""Nodes from which on a GPU that will train a model also decides what is left to the graph."""
 
 SEARCHED_APART = "searched for each split by itself, on its own validation nodes; those of the first are shown"
 """What a record says of splits with settings of their own."""
@@ -133,31 +130,6 @@ def build_model(config: RunConfig, graph: Graph) -> NodeModel[Any]:
         return config.model.model_class().for_graph(graph, config.model)
 
 
-def settled(config: RunConfig, graph: Graph, split: int) -> RunConfig:
-    """A configuration with all settings decided that are left to the graph and the training labels of a split.
-
-    Where a large graph is trained on a GPU, it is decided there, which takes a fraction of the time. On the part of a
-    graph that a rank has they stay as they are, which is said: no rank knows enough to decide.
-    """
-    if isinstance(graph, Part):
-        for name in (name for name in config.model.undecided if getattr(config.model, name) == AUTO):
-            logger.warning(
-                "Ranks do not look at labels to decide what %s %s: everything that 'auto' chooses from. Name it with "
-                "--%s to have less.",
-                config.model.title,
-                name,
-                name.replace("_", "-"),
-            )
-        return config
-    device = resolve_device(config.training.device)
-    if config.model.undecided and device.type == "cuda" and graph.num_nodes >= LARGE:
-        graph = graph.to(device=device)
-    model, before = config.model.settled(graph, split), config.model.wished_training
-    wished = {name: value for name, value in model.wished_training.items() if name in before}
-    more = {name: value for name, value in wished.items() if getattr(config.training, name) == before[name]}
-    return replace(config, model=model, training=replace(config.training, **more))
-
-
 def _plain(config: RunConfig) -> dict[str, Any]:
     """The settings that a graph may decide."""
     return config.training.as_dict() | config.model.as_dict()
@@ -219,16 +191,41 @@ def _check_present(job: Job) -> None:
         raise TrainingError(f"The run folder '{job.folder}' was deleted or moved while it was in use: start again.")
 
 
-def settled_batches(batch: Batch, graph: Graph) -> list[Batch]:
-    """The runs of a batch with all settings decided, in as many batches as there are kinds of models then."""
-    kinds: dict[object, list[Job]] = {}
+def settled_batches(batch: Batch, graph: Graph, callbacks: Iterable[Callback] = ()) -> list[Batch]:
+    """The runs of a batch with all settings decided, in as many batches as there are kinds of models then.
+
+    What was decided of one that was interrupted stays as it is.
+    """
     for job in batch.jobs:
         graph.check_trainable(job.split, tested=False)
-        before, config = _plain(job.config), settled(job.config, graph, job.split)
+    configs = {job: _decided_before(job) for job in batch.jobs}
+    left = [job for job in batch.jobs if configs[job].model.undecided]
+    found = settled([job.config for job in left], graph, [job.split for job in left], callbacks)
+    configs |= dict(zip(left, found, strict=True))
+    kinds: dict[object, list[Job]] = {}
+    for job, config in configs.items():
+        before = _plain(job.config)
         changed = [name for name, value in _plain(config).items() if value != before[name]]
         job = replace(job, config=config, settled=(*job.settled, *changed))
         kinds.setdefault(config.model.shape(), []).append(job)
     return [Batch(batch.group, tuple(jobs)) for jobs in kinds.values()]
+
+
+def _decided_before(job: Job) -> RunConfig:
+    """The configuration of a run with what its folder says was decided, where it says so of the same settings."""
+    if not job.config.model.undecided or not (job.folder / CONFIG).is_file():
+        return job.config
+    kept = read_config(job.folder / CONFIG)
+    if type(kept.model) is not type(job.config.model) or kept.model.undecided:
+        return job.config
+    decided = {name: getattr(kept.model, name) for name in job.config.model.undecided}
+    wished = {name: getattr(kept.training, name) for name in job.config.model.wished_training}
+    model, training = replace(job.config.model, **decided), replace(job.config.training, **wished)
+    return (
+        replace(job.config, model=model, training=training)
+        if (model, training) == (kept.model, kept.training)
+        else job.config
+    )
 
 
 def run_batch(
@@ -247,7 +244,8 @@ def run_batch(
     weights so far; if it is the ``resumable`` one, their state is kept (:attr:`Batch.stopped`). What an ``appraiser``
     says of each is part of its report.
     """
-    batch, *others = settled_batches(batch, loaded.graph)
+    callbacks = list(callbacks)
+    batch, *others = settled_batches(batch, loaded.graph, callbacks)
     if others:
         parts = [batch, *others]
         ended = [run_batch(part, loaded, callbacks, on_run_end, stop, appraiser, resumable) for part in parts]

@@ -449,13 +449,16 @@ def _train_trials(study: optuna.Study, group: list[TakenTrial], search: Search, 
     from optuna.trial import TrialState
 
     from glognn.experiments.pruning import Pruning
-    from glognn.experiments.run import initial_models, settled
+    from glognn.experiments.run import initial_models
+    from glognn.experiments.settling import settled
     from glognn.training.driver import train_batch
     from glognn.training.preflight import members_at_once
 
     splits = parse_splits(search.splits, graph.num_splits)
     pruning = Pruning([trial for trial, _ in group], len(splits))
-    members = [(settled(config, graph, split), split) for _, config in group for split in splits]
+    pairs = [(config, split) for _, config in group for split in splits]
+    decided = settled([config for config, _ in pairs], graph, [split for _, split in pairs])
+    members = [(config, split) for config, (_, split) in zip(decided, pairs, strict=True)]
     most = members_at_once(group[0][1].model, graph, group[0][1].training)
     start = 0
     try:

@@ -6,14 +6,9 @@ hops, which stand for what the closed-form layer sees without it, and on the inp
 predicts labels which were held out (a fifth of the training nodes at a time) surely better, by the squared error or by
 how many are right, and no worse by the other.
 
-Whether local blocks see more than that is told in the same way: by a regression on the hidden values of two blocks
-whose weights are random and never trained. Blocks take the place of the layers, and of rows of links, where that
-predicts surely better than all that would be read otherwise, with the hidden values of a random map of a node's own
-inputs: then labels follow from the pattern of a node's surroundings.
-
 The regression is by conjugate gradients, with the best penalty and number of steps on held-out labels; all classes,
 folds and penalties are columns of one problem. Cost: 20 products with each matrix and as many with its transpose, with
-these columns, for each of at most seven sets of inputs. Validation and test labels are not looked at.
+these columns, for each of at most six sets of inputs. Validation and test labels are not looked at.
 """
 
 from __future__ import annotations
@@ -26,8 +21,8 @@ from torch import Tensor
 
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
-from glognn.nn.inputs import BOTH, FEATURES, IN, INPUTS, OPERATORS, OUT
-from glognn.ops.products import matmul, spmm
+from glognn.nn.inputs import BOTH, FEATURES, INPUTS, OPERATORS
+from glognn.ops.products import matmul
 
 HOPS, FOLDS, STEPS, SAMPLES = 2, 5, 20, 16
 PENALTIES = (0.2, 1.5, 12.0)
@@ -38,11 +33,6 @@ MANY = 5_000
 """With more training nodes than this one fold is held out, and not each of them in turn."""
 SURE = 2.0
 """Standard errors by which the squared error must fall, or the share that is right must rise."""
-OWN, AROUND = "own", "around"
-WIDTH, BLOCKS = 128, 2
-"""Hidden values of the random map, and of each of so many blocks."""
-MOST = 2**27
-"""Values of all nodes up to which they are looked at."""
 
 
 @dataclass(frozen=True)
@@ -92,20 +82,11 @@ def _surely_positive(values: Tensor) -> bool:
     return bool(values.mean() > SURE * values.std() / len(values) ** 0.5)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What a model is to read, and whether local blocks are to read it."""
-
-    inputs: list[str]
-    blocks: bool
-
-
-def choose_inputs(graph: Graph, split: int, offered: Sequence[str], *, blocks: bool = False) -> Choice:
+def choose_inputs(graph: Graph, split: int, offered: Sequence[str]) -> list[str]:
     """Those of some inputs of :mod:`glognn.nn.inputs` that the training labels of a split speak for.
 
     Features are taken where there are any; of the others the best first, as long as one adds to those before. All of
-    them, where there are no features and nothing says more than the shares of the classes. With ``blocks`` labels may
-    speak for local blocks, which read all of these but what knows nodes by name.
+    them, where there are no features and nothing says more than the shares of the classes.
     """
     with torch.no_grad():
         probe = _Probe(graph, split)
@@ -120,13 +101,7 @@ def choose_inputs(graph: Graph, split: int, offered: Sequence[str], *, blocks: b
             chosen.append(name)
             waiting.remove(name)
             best = found[name]
-        nameless = [name for name in offered if name in chosen and not INPUTS[name].of_nodes]
-        if blocks and probe.sees_surroundings:
-            own, around = probe.hidden(nameless)
-            plain = min(best, probe.judge([*chosen, own]), key=lambda each: float(each.errors.mean()))
-            if probe.judge([*nameless, own, around]).surely_better_than(plain):
-                return Choice(nameless, blocks=True)
-    return Choice([name for name in offered if name in chosen] or waiting, blocks=False)
+    return [name for name in offered if name in chosen] or waiting
 
 
 class _Probe:
@@ -156,35 +131,11 @@ class _Probe:
         found[self.nodes] = values
         return found.to(like.device)
 
-    @property
-    def sees_surroundings(self) -> bool:
-        """Whether there are features that blocks could read, and few enough nodes to look."""
-        return self.graph.x is not None and (BLOCKS + 1) * WIDTH * self.graph.num_nodes <= MOST
-
-    def hidden(self, names: Sequence[str]) -> tuple[str, str]:
-        """What a random map makes of some inputs, and random local blocks of that, as inputs; their names."""
-        generator, like = torch.Generator().manual_seed(0), self.graph.adjacency.matrix
-
-        def mapped(matrix: Matrix) -> Tensor:
-            weights = torch.randn(matrix.shape[1], WIDTH, generator=generator)
-            found = matmul(matrix, weights.to(like.device, like.dtype))
-            return (found - found.mean(dim=0)) / found.std(dim=0).clamp(min=torch.finfo(found.dtype).tiny)
-
-        ways = [OPERATORS[name].make(self.graph, "symmetric") for name in (OUT, IN)]
-        seen = [torch.stack([mapped(self._made(name).matrix) for name in names]).sum(dim=0).relu()]
-        for _ in range(BLOCKS):
-            seen.append((mapped(seen[-1]) + sum(mapped(spmm(way, seen[-1])) for way in ways)).relu())
-        self._keep(OWN, seen[0])
-        self._keep(AROUND, torch.cat(seen[1:], dim=1))
-        return OWN, AROUND
-
     def _made(self, name: str) -> _Block:
-        if name not in self.blocks:
-            self._keep(name, INPUTS[name].make(self.graph, "symmetric"))
-        return self.blocks[name]
-
-    def _keep(self, name: str, matrix: Matrix) -> None:
         """An input whose rows of training nodes have length 1 on average, by what they make of random weights."""
+        if name in self.blocks:
+            return self.blocks[name]
+        matrix = INPUTS[name].make(self.graph, "symmetric")
         like, graph = self.graph.adjacency.matrix, OPERATORS[BOTH].make(self.graph, "symmetric")
         drawn = torch.randn(matrix.shape[1], SAMPLES, generator=torch.Generator().manual_seed(0))
         rows, scales = matmul(matrix, drawn.to(like.device, like.dtype)), list[float]()
@@ -193,6 +144,7 @@ class _Probe:
             length = float(rows.cpu()[self.nodes].square().mean().sqrt())
             scales.append(1 / length if length > 0 else 0.0)
         self.blocks[name] = _Block(matrix, graph, tuple(scales))
+        return self.blocks[name]
 
     def judge(self, names: Sequence[str]) -> _Judged:
         """What the best regression on some inputs says of nodes that were held out."""

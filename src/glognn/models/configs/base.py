@@ -92,7 +92,7 @@ class ModelConfig(Settings):
     """How the model wants its graph prepared (of GraphConfig); goes before the dataset's, settings go before it."""
 
     settles: ClassVar[tuple[str, ...]] = ()
-    """Settings that are decided from a graph by :meth:`settled`, those that may be ``auto`` (:data:`AUTO`) first."""
+    """Settings that are decided from a graph, those that may be ``auto`` (:data:`AUTO`) first."""
 
     @property
     def undecided(self) -> tuple[str, ...]:
@@ -104,9 +104,10 @@ class ModelConfig(Settings):
         """How a model with these settings wants to be trained, where they are decided from a graph."""
         return self.training_settings
 
-    def settled(self, graph: Graph, split: int) -> Self:
-        """These settings with all decided that are left to the graph and the training labels of a split."""
-        return self
+    def offers(self, graph: Graph, split: int) -> list[Self]:
+        """These settings with all decided that are left to the graph: what its training labels speak for, at a look,
+        and others that a short training may find to be better (:mod:`glognn.experiments.settling`)."""
+        return [self]
 
     @property
     def reads_links(self) -> bool:

@@ -200,9 +200,10 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
 _READABLE = (FEATURES, LINK, LINK_IN, DEGREES, *MEANS)
 _OFFERED = (FEATURES, LINK, DEGREES)
 """Inputs of which ``auto`` chooses."""
-_DEEP: dict[str, Any] = {"num_blocks": 12, "block_norm": "batch", "num_layers": 0, "dropout": 0.2}
+_DIRECT: dict[str, Any] = {"degree_weight": 1.0, "num_layers": 0}
+_DEEP = _DIRECT | {"num_blocks": 12, "block_norm": "batch", "dropout": 0.2}
 _DEEP_TRAINING = {"weight_decay": 5e-5}
-"""What it sets besides, unless these are given, where training labels speak for local blocks."""
+"""What it offers besides: an encoder that reads all there is, and local blocks that read what is not known by name."""
 
 
 class GloGNN2Config(ObjectiveConfig, ModelConfig):
@@ -213,7 +214,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     implementation = "glognn.models.glognn2:GloGNN2"
     stated = True
     distributes = True
-    settles = ("reads", "num_blocks", "block_norm", "num_layers", "dropout")
+    settles = ("reads", "degree_weight", "num_blocks", "block_norm", "num_layers", "dropout")
     varying = ("beta1", "beta2", "gamma", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True, "feature_normalization": "auto"}
     training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}
@@ -293,15 +294,20 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         left = tuple(name for name in self.settles if getattr(self, name) == defaults[name])
         return left if {"num_blocks", "num_layers"} <= {*left} else ("reads",)
 
-    def settled(self, graph: Graph, split: int) -> Self:
+    def offers(self, graph: Graph, split: int) -> list[Self]:
         undecided = self.undecided
         if not undecided:
-            return self
+            return [self]
         from glognn.models.reading import choose_inputs
 
-        choice = choose_inputs(graph, split, _OFFERED, blocks="num_blocks" in undecided)
-        deep = {name: value for name, value in _DEEP.items() if choice.blocks and name in undecided}
-        return replace(self, reads=" ".join(choice.inputs), **deep)
+        reads = choose_inputs(graph, split, _OFFERED)
+        own = [name for name in reads if not INPUTS[name].of_nodes] or [DEGREES]
+        every = [name for name in _OFFERED if graph.x is not None or not INPUTS[name].of_features]
+        found: list[dict[str, Any]] = [{"reads": " ".join(reads)}]
+        if "num_blocks" in undecided:
+            found += [{"reads": " ".join(every)} | _DIRECT, {"reads": " ".join(own)} | _DEEP]
+        kept = [{name: value for name, value in each.items() if name in undecided} for each in found]
+        return [replace(self, **each) for each in kept]
 
     @property
     def wished_training(self) -> Mapping[str, Any]:
