@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from glognn.explain import encoder
 from glognn.explain.encoder import encoder_parts
 from glognn.graph.graph import Graph
 from glognn.models.glognn import GloGNN
@@ -40,6 +41,20 @@ def test_parts_add_up(kind: str) -> None:
         assert {part.name for part in found.inputs} == set(model.encoder.weights)
         scale = float(found.embedding.abs().max())
         assert float(found.gap.abs().max()) < (1e-12 if method != "points" else 1e-2) * scale
+
+
+def test_no_more_points_are_taken_where_each_is_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_data(make_data(), dtype=torch.float64)
+    model = GloGNN2(7, 3, 60, num_blocks=2, hidden_channels=16).double().eval()
+    inputs = model.prepare(graph)
+    many = encoder_parts(model, inputs, 9, gap=0.0)
+    point = (1 + len(many.rows)) * 3 * sum(each.numel() for each in model.blocks.parameters())
+    monkeypatch.setattr(encoder, "WORK", 27 * point)
+    some = encoder_parts(model, inputs, 9, gap=0.0)
+    monkeypatch.setattr(encoder, "MOST", 27)
+    wanted = encoder_parts(model, inputs, 9, gap=0.0)
+    torch.testing.assert_close(some.others, wanted.others, rtol=0, atol=0)
+    assert not torch.equal(some.others, many.others)
 
 
 @pytest.mark.parametrize("kind", ["hidden, deep", "output", "jumping"])

@@ -30,7 +30,7 @@ from glognn.models.glognn2 import GloGNN2
 from glognn.models.trees import Trees
 from glognn.report import explanation as pictures
 from glognn.report import figures
-from glognn.report.explanation import headline, how
+from glognn.report.explanation import headline, how, node_table
 from glognn.training.config import TrainingConfig
 from glognn.training.driver import train
 from glognn.training.predict import predict
@@ -178,6 +178,19 @@ def test_a_model_without_the_layer_is_told_by_its_encoder(num_blocks: int) -> No
     plain = nx.Graph(graph.adjacency.matrix.to_scipy())
     near = nx.single_source_shortest_path_length(plain, 4, cutoff=max(1, num_blocks))
     assert set(np.flatnonzero(np.abs(found.by_node).max(axis=1))) <= set(near)
+
+
+def test_what_parts_miss_is_told_where_it_is_more_than_rounding() -> None:
+    data = make_data()
+    model = GloGNN2(7, 3, 60, hidden_channels=16)
+    [found] = explain(model, Graph.from_data(data, model.graph_config), 4)
+    missed = 0.02 * np.abs(found.scores).max()
+    rows = [
+        [str(row.cells[0].text) for row in node_table(replace(found, gap=gap)).rows]
+        for gap in (found.gap, found.gap + missed)
+    ]
+    assert "missed by so few points" not in rows[0]
+    assert rows[1][-2:] == ["missed by so few points", "the score"]
 
 
 def test_losses_are_what_the_model_loses() -> None:

@@ -32,6 +32,9 @@ GAP = 1e-2
 """What parts may miss of H0, relative to it, before three times as many points are taken."""
 VALUES = 2**21
 """Hidden values of one pass: points of the line are passed together up to so many."""
+WORK = 2**40
+"""Multiplications in local blocks, over all points and classes, beyond which no more points are taken: a minute or two
+of two cores. What is then missed is told (:attr:`EncoderParts.gap`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +83,8 @@ class EncoderParts:
 
 def encoder_parts(model: GloGNN, inputs: GloGNNInputs, node: int, gap: float = GAP) -> EncoderParts:
     """What the inputs of a node add to its row of H0, in O(entries of its rows hidden), without local blocks; with
-    them in as much for each node that they bring to it, and for each point, until parts miss no more than ``gap``."""
+    them in as much for each node that they bring to it, and for each point, until parts miss no more than ``gap`` or it is
+    much work."""
     if isinstance(model, GloGNN2) and model.config.num_blocks:
         return _with_blocks(model, inputs, node, gap)
     encoder = _as(model.encoder, torch.float64)
@@ -133,10 +137,14 @@ def _with_blocks(model: GloGNN2, inputs: GloGNNInputs, node: int, gap: float) ->
         once = decoder(1)
         empty = once(tuple(each.expand_as(other) for each, other in zip(start, change, strict=True)))[0].double()
         whole = once(tuple(a + b for a, b in zip(start, change, strict=True)))[0].double()
+    each_point = count * len(whole) * sum(weight.numel() for weight in blocks.parameters())
+    most = min(MOST, WORK // each_point)
     points, number, found = FEWEST, torch.arange(FEWEST), None
     own = {name: _row(inputs.matrices[name], node) for name in encoder.weights}
     total: dict[str, Tensor] = {}
-    while found is None or (points < MOST and float(found.gap.abs().max()) > gap * float((whole - empty).abs().max())):
+    while found is None or (
+        3 * points <= most and float(found.gap.abs().max()) > gap * float((whole - empty).abs().max())
+    ):
         if found is not None:
             points, number = 3 * points, torch.arange(3 * points)
             number = number[number % 3 != 1]

@@ -18,6 +18,8 @@ from glognn.report.text import visible
 
 _SCORED_UP_TO = 6
 _INPUTS = 12
+_MISSED = 0.01
+"""Of the largest score: what parts miss beyond that is a row of the table."""
 _DRAWN = 10
 _WORD, _LABEL = 28, 44
 _SHORT = {"coefficient": "coeff.", "links shared": "links", "features shared": "features", "features alike": "alike"}
@@ -82,7 +84,11 @@ def node_table(found: Explanation) -> Table:
     if found.by_node is not None:
         rows.append(row("others", *blank, *scores(found.others)))
     rows += [row(name, *blank, *scores(value)) for name, value in found.own.items()]
-    rows.append(row("the score", *blank, *scores(found.scores - found.gap), style=STRONG))
+    told = found.scores - found.gap
+    if np.abs(found.gap).max() > _MISSED * np.abs(told).max():
+        rows.append(row("missed by so few points", *blank, *scores(found.gap)))
+        told = found.scores
+    rows.append(row("the score", *blank, *scores(told), style=STRONG))
     heads = columns("node", *headings, numbers=numbers)
     return table([replace(each, whole=each.number, short=_SHORT.get(each.name, "")) for each in heads], rows)
 

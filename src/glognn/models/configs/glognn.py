@@ -251,8 +251,8 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         "What the encoder reads: 'features' (left out where a graph has none), rows of links out of a node ('link') or "
         "into it ('link_in'), 'degrees', means of the features of all neighbours ('neighbours'), of those that a node "
         "points to ('neighbours_out') and of those that point to it ('neighbours_in'). 'auto': of features, link and "
-        "degrees those that training labels speak for (all three, where a model is built without them), by twelve "
-        "local blocks in the place of the layers, where they speak for these.",
+        "degrees those that training labels speak for (all three, where a model is built without them), through the "
+        "layers, twelve local blocks or neither, whichever does best in short trainings on these labels.",
         (AUTO, *_READABLE),
     )
     gated: str = several("", "Those of 'reads' with a learnt weight that can reach zero.", _READABLE)
