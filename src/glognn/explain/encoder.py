@@ -83,8 +83,8 @@ class EncoderParts:
 
 def encoder_parts(model: GloGNN, inputs: GloGNNInputs, node: int, gap: float = GAP) -> EncoderParts:
     """What the inputs of a node add to its row of H0, in O(entries of its rows hidden), without local blocks; with
-    them in as much for each node that they bring to it, and for each point, until parts miss no more than ``gap`` or it is
-    much work."""
+    them in as much for each node that they bring to it, and for each point, until parts miss no more than ``gap`` or it
+    is much work."""
     if isinstance(model, GloGNN2) and model.config.num_blocks:
         return _with_blocks(model, inputs, node, gap)
     encoder = _as(model.encoder, torch.float64)

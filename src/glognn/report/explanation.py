@@ -84,11 +84,11 @@ def node_table(found: Explanation) -> Table:
     if found.by_node is not None:
         rows.append(row("others", *blank, *scores(found.others)))
     rows += [row(name, *blank, *scores(value)) for name, value in found.own.items()]
-    told = found.scores - found.gap
-    if np.abs(found.gap).max() > _MISSED * np.abs(told).max():
+    added = found.scores - found.gap
+    if np.abs(found.gap).max() > _MISSED * np.abs(added).max():
         rows.append(row("missed by so few points", *blank, *scores(found.gap)))
-        told = found.scores
-    rows.append(row("the score", *blank, *scores(told), style=STRONG))
+        added = found.scores
+    rows.append(row("the score", *blank, *scores(added), style=STRONG))
     heads = columns("node", *headings, numbers=numbers)
     return table([replace(each, whole=each.number, short=_SHORT.get(each.name, "")) for each in heads], rows)
 
