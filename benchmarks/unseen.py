@@ -4,6 +4,8 @@
     python benchmarks/unseen.py characters --out unseen/characters.npz
     apt-cache dumpavail | python benchmarks/unseen.py packages --out unseen/packages.npz       # or sizes
     python benchmarks/unseen.py verbs --out unseen/verbs.npz < data.verb          # of the package wordnet-base
+    jimage extract --dir jdk --include 'regex:/java[.].*[.]class' modules       # of openjdk-17-jre-headless
+    find jdk -name '*.class' | python benchmarks/unseen.py classes --out unseen/classes.npz
     python benchmarks/auto.py judge --datasets unseen/tokens.npz --device cpu --threads 2 --out unseen/auto.jsonl
     python benchmarks/defaults.py --models gcn+,linkx --datasets unseen/tokens.npz --out unseen/defaults.jsonl
 
@@ -12,7 +14,9 @@ what is in them; the class is what a token does in the syntax tree. ``packages``
 the class is the section. ``sizes``: the same, and the class is in which fifth of all the installed size is.
 ``characters``: those of Unicode below 2^16, linked to the one before, to their parts and to their other case; the class
 is the general category. ``verbs``: meanings of verbs in WordNet, linked as it links them; the class is the group of
-meanings. Each has three random splits: half of the nodes for training, a quarter each for validation and test.
+meanings. ``classes``: the named ones of Java's own modules and those whose names are in their code; the class is
+what they are declared as (public, final, abstract, an interface, ...). Each has three random splits: half of the nodes
+for training, a quarter each for validation and test.
 """
 
 from __future__ import annotations
@@ -45,6 +49,11 @@ _KINDS = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
 _LAST_POINT = 0x10000
 _TELLING = {"CAPITAL", "SMALL", "LETTER", "SIGN", "MARK", "SYMBOL", "DIGIT", "NUMBER", "VOWEL", "COMBINING", "MODIFIER"}
 _FIELD = re.compile(r"^([A-Za-z-]+): (.*)$", re.MULTILINE)
+_TEXT, _CLASS, _TWICE = 1, 7, (5, 6)
+_ENTRY = {1: 3, 3: 5, 4: 5, 5: 9, 6: 9, 7: 3, 8: 3, 9: 5, 10: 5, 11: 5, 12: 5, 15: 4, 16: 3, 17: 5, 18: 5, 19: 3, 20: 3}
+_DECLARED = {0x1: "public", 0x10: "final", 0x200: "interface", 0x400: "abstract", 0x2000: "annotation", 0x4000: "enum"}
+"""Of class files: tags of entries that are text or name a class, or count twice; their bytes, without those of text."""
+_UNNAMED = re.compile(r"\$\d|-info$")
 
 
 def _graph(x: Any, edges: Sequence[tuple[int, int]], names: Sequence[str]) -> Data:
@@ -168,6 +177,35 @@ def characters() -> Data:
     return _graph(_reduced(letters, 100), edges, [unicodedata.category(chr(point)) for point in points])
 
 
+def classes(files: str) -> Data:
+    """Letters of names are all that is known of a class itself."""
+    read = [_declared(Path(file).read_bytes()) for file in sorted(files.split())]
+    known = {name: (kind, others) for name, kind, others in read if not _UNNAMED.search(name)}
+    place = {name: number for number, name in enumerate(known)}
+    edges = [(place[name], place[other]) for name, (_, others) in known.items() for other in others if other in place]
+    names = [name.rsplit("/", 1)[-1] for name in known]
+    letters = HashingVectorizer(analyzer="char", ngram_range=(2, 4), n_features=2**16, lowercase=False).transform(names)
+    return _graph(_reduced(letters, 100), edges, [kind for kind, _ in known.values()])
+
+
+def _declared(code: bytes) -> tuple[str, str, list[str]]:
+    """Of a class file: the name, what it is declared as, and the names of all classes that it refers to."""
+    texts, named = dict[int, str](), dict[int, int]()
+    number, at = 1, 10
+    while number < int.from_bytes(code[8:10]):
+        tag, length = code[at], int.from_bytes(code[at + 1 : at + 3])
+        if tag == _TEXT:
+            texts[number] = code[at + 3 : at + 3 + length].decode(errors="replace")
+            at += length
+        elif tag == _CLASS:
+            named[number] = length
+        at += _ENTRY[tag]
+        number += 2 if tag in _TWICE else 1
+    flags, this = int.from_bytes(code[at : at + 2]), int.from_bytes(code[at + 2 : at + 4])
+    kind = " ".join(word for flag, word in _DECLARED.items() if flags & flag)
+    return texts[named[this]], kind, [texts[other] for other in named.values()]
+
+
 def _drawn_alike(point: int) -> bool:
     """Characters of long lists, whose names are their numbers or sounds."""
     return unicodedata.name(chr(point)).startswith(("CJK ", "HANGUL SYLLABLE", "VARIATION SELECTOR"))
@@ -175,7 +213,7 @@ def _drawn_alike(point: int) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", choices=("tokens", "characters", "packages", "sizes", "verbs"))
+    parser.add_argument("graph", choices=("tokens", "characters", "packages", "sizes", "verbs", "classes"))
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     of_python: dict[str, Callable[[], Data]] = {"tokens": tokens, "characters": characters}
@@ -183,6 +221,7 @@ def main() -> None:
         "packages": packages,
         "sizes": partial(packages, sizes=True),
         "verbs": verbs,
+        "classes": classes,
     }
     made = of_python.get(options.graph)
     data = made() if made is not None else of_text[options.graph](sys.stdin.read())

@@ -646,9 +646,9 @@ def growth() -> Lines:
 def ablation_glognn2() -> Lines:
     """GloGNN2 with one part left out, or put in, at a time: difference of the mean test score.
 
-    Its defaults, which choose inputs, are from their own record, on the same splits.
+    Its defaults, which training labels decide, are from their own record, on the same splits.
     """
-    cells: dict[str, dict[str, list[float]]] = {"inputs chosen": {}}
+    cells: dict[str, dict[str, list[float]]] = {"the default": {}}
     splits: dict[str, set[int]] = {}
     for record in _read("results/ablation-glognn2.jsonl"):
         by_graph = cells.setdefault(record["settings"], {})
@@ -656,7 +656,7 @@ def ablation_glognn2() -> Lines:
         splits.setdefault(record["dataset"], set()).add(record["split"])
     for record in _read("results/defaults-glognn2.jsonl"):
         if record["split"] in splits.get(record["dataset"], ()):
-            by_graph = cells["inputs chosen"]
+            by_graph = cells["the default"]
             by_graph.setdefault(record["dataset"], []).append(100 * record["scores"]["selected"]["test"])
     whole = {name: statistics.fmean(found) for name, found in cells.pop("all three inputs").items()}
     rows = []
