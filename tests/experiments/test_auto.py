@@ -26,7 +26,7 @@ from glognn.experiments.portfolio import QUALITIES
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
-from glognn.experiments.turns import Turn
+from glognn.experiments.turns import Prospect, Turn, next_to_go_on
 from glognn.metrics import Scoring
 from glognn.training.calibration import calibrated
 from tests.conftest import make_data
@@ -517,6 +517,23 @@ def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: py
     for slow in (Turn(deadline=250, end=215, least=30), Turn(deadline=250, end=900, least=30, longest=29)):
         assert [slow.over(epoch) for epoch in (1, 2)] == [False, True]
         assert slow.slow == 1
+
+
+def test_the_most_promising_goes_on_and_what_is_behind_waits_for_the_turns_of_others() -> None:
+    def prospect(score: float, *, seconds: float, behind: bool = False, **more: Any) -> Prospect:
+        given: dict[str, Any] = {"reached": score, "affordable": True, "on_all": True, "level": False, "least": seconds}
+        return Prospect(score=score, seconds=seconds, behind=behind, **given | more)
+
+    best, poor = prospect(0.7, seconds=100), prospect(0.5, seconds=100, behind=True)
+    assert next_to_go_on({"poor": poor, "best": best}, 200, others_wait=False) == "best"
+    assert next_to_go_on({"poor": poor}, 200, others_wait=False) == "poor"
+    assert next_to_go_on({"poor": poor}, 200, others_wait=True) is None
+    quick = prospect(0.65, seconds=30, behind=True, level=True)  # level with the best where it was tried
+    assert next_to_go_on({"best": best, "quick": quick}, 200, others_wait=False) == "quick"
+    assert next_to_go_on({"best": best, "quick": quick}, 120, others_wait=False) == "best", "there is no time for both"
+    assert next_to_go_on({"quick": quick}, 200, others_wait=True) == "quick"
+    assert next_to_go_on({"quick": quick}, 150, others_wait=True) is None, "it takes a fifth of the time"
+    assert next_to_go_on({"best": prospect(0.7, seconds=300, affordable=False)}, 200, others_wait=False) is None
 
 
 def test_members_of_a_kind_that_is_behind_come_last(tmp_path: Path) -> None:

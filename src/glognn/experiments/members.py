@@ -10,7 +10,6 @@ import shutil
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -54,7 +53,9 @@ from glognn.experiments.turns import (
     TOGETHER,
     TRIED_SHARE,
     WORTH_STARTING,
+    Prospect,
     Turn,
+    next_to_go_on,
     promise,
 )
 from glognn.experiments.weighing import Scales
@@ -78,23 +79,6 @@ FAR, PATIENCE_BEHIND = 0.1, 0.25
 """A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
 when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
 """
-
-
-@dataclass(frozen=True)
-class _Prospect:
-    """What is to be expected of a member that goes on.
-
-    Attributes:
-        affordable: There is time to train it on all splits.
-        on_all: It goes on on all splits, for it is level with the best or ended where it was tried; else only on those
-            that it was tried on, which takes less and tells whether it comes near.
-        rank: The largest goes first: one that is level with the best and takes no more than a third of the time left,
-            then by what it may reach.
-    """
-
-    affordable: bool
-    on_all: bool
-    rank: tuple[bool, float]
 
 
 class Contest:
@@ -274,11 +258,12 @@ class Contest:
             if (now := time.perf_counter()) > end - LEAST_SHARE * limit:
                 return False
             found = {each.member.name: self._prospect(each, end - now) for each in left}
-            going = [each for each in left if found[each.member.name].affordable]
-            if not going:
+            others_wait = bool(self._waiting()) and not self._hopeless(limit)
+            name = next_to_go_on(found, end - now, others_wait=others_wait)
+            if name is None:
                 break
-            each = max(going, key=lambda each: found[each.member.name].rank)
-            name, trained = each.member.name, each.trained
+            [each] = [each for each in left if each.member.name == name]
+            trained = each.trained
             taken, epochs = self.members[name]["seconds_to_fit"], self._epochs(each)
             again = max(taken, taken * (FEWEST_EPOCHS - epochs) / epochs) if each.stopped else 0.0
             longer = each.longer(OUT_OF_TIME)
@@ -307,24 +292,25 @@ class Contest:
     def _epochs(self, each: Entrant) -> int:
         return min(map(len, each.curves(self.training.metric).values()))
 
-    def _prospect(self, each: Entrant, left: float) -> _Prospect:
+    def _prospect(self, each: Entrant, left: float) -> Prospect:
         """What a member that goes on may reach in the seconds that are left, on the splits that all are tried on."""
         curves, taken = each.curves(self.training.metric), self.members[each.member.name]["seconds_to_fit"]
         common = self.splits[: max(1, len(self.splits) // TRIED_SHARE)]
         reached = promise({split: curves[split] for split in common}, taken if each.stopped else 0.0, left)
-        missing = len(each.jobs) - len(curves)
-        if not missing:
-            return _Prospect(True, True, (False, reached))
         known = [(self.members[name]["val"]["std"] or 0.0, name) for name in self._in_state(DONE_STATE)]
         scores = {name: statistics.fmean(self.vals[name][split] for split in common) for _, name in known}
         allowed, first = max(known, key=lambda pair: scores[pair[1]])
+        behind = reached <= scores[first]
+        missing = len(each.jobs) - len(curves)
         score = statistics.fmean(self.vals[each.member.name][split] for split in common)
+        if not missing:
+            return Prospect(True, True, False, score, reached, taken, 0.0, behind)
         level = score >= scores[first] - max(allowed, LEVEL)
         best = max(curve.index(max(curve)) + 1 for curve in curves.values())
         needed = max(best / 2, 2 * FEWEST_EPOCHS) / sum(map(len, curves.values()))
-        affordable = missing * taken * min(needed, 1 / len(curves)) <= left
-        soon = level and missing * taken / len(curves) <= left / 3
-        return _Prospect(affordable, level or not each.stopped, (soon, score if soon else reached))
+        least, alike = missing * taken * min(needed, 1 / len(curves)), missing * taken / len(curves)
+        on_all = level or not each.stopped
+        return Prospect(least <= left, on_all, level, score, reached, alike, least, behind)
 
     @property
     def finished(self) -> int:

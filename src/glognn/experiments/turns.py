@@ -30,6 +30,10 @@ FEWEST_EPOCHS, LONGEST_TURN = 30, 1 / 6
 many by the end of all, or when some have had their turn to so many in this share of the limit, is given up after its
 second.
 """
+PATIENT = 1 / 6
+"""A member that will hardly become the best goes on before all others have had a turn if it is level with the best and
+takes no more than this share of the time left.
+"""
 MOST_RESERVED = 0.15
 """Of the limit, for the baselines that are fitted when the members are done."""
 
@@ -95,3 +99,54 @@ def promise(curves: Mapping[int, Sequence[float]], taken: float, left: float) ->
     more = left / (taken + left) if taken and epochs >= FEWEST_EPOCHS else 0.0
     risen = [(1 + more) * max(curve) - more * max(curve[: (len(curve) + 1) // 2]) for curve in curves.values()]
     return sum(risen) / len(risen)
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What is to be expected of a member that goes on.
+
+    Attributes:
+        affordable: There is time to train it on all splits.
+        on_all: It goes on on all splits, for it is level with the best or ended where it was tried; else only on those
+            that it was tried on, which takes less and tells whether it comes near.
+        level: It was tried on some splits, and is level with the best.
+        score: What it has on the splits that all are tried on.
+        reached: What it may reach there.
+        seconds: What it takes to have on the other splits what it has where it was tried, or to go on as long again.
+        least: What it takes at least until it is on all splits.
+        behind: It is not expected to become the best.
+    """
+
+    affordable: bool
+    on_all: bool
+    level: bool
+    score: float
+    reached: float
+    seconds: float
+    least: float
+    behind: bool
+
+    def level_within(self, seconds: float) -> bool:
+        return self.level and self.seconds <= seconds
+
+
+def next_to_go_on(found: Mapping[str, Prospect], left: float, *, others_wait: bool) -> str | None:
+    """Which member goes on, if any: the most promising; before it those that are level with the best and take no more
+    than a third of the time left, as long as there is time for both.
+
+    While others wait for a turn, so do those that will hardly become the best, but for the level and quick ones.
+
+    Args:
+        found: By the names of members.
+        left: Seconds.
+        others_wait: Some have had no turn, and there is time for one.
+    """
+    going = {name: each for name, each in found.items() if each.affordable}
+    if others_wait:
+        going = {name: each for name, each in going.items() if not each.behind or each.level_within(PATIENT * left)}
+    if not going:
+        return None
+    first = max(going, key=lambda name: going[name].reached)
+    longest = min(left / 3, left - going[first].least)
+    soon = [name for name, each in going.items() if each.level_within(longest)]
+    return max(soon, key=lambda name: going[name].score) if soon else first
