@@ -8,7 +8,7 @@
 ``members`` trains all of ``candidates.toml`` on every graph, in a folder for each, and goes on where it was stopped.
 ``build`` makes a portfolio for each graph from the folders of all others, those of the same origin left out too, and
 one from all of them. ``judge`` trains a graph's portfolio, or without ``--portfolios`` the package's, within the time
-limit. They take graphs by name or file;
+limit; ``--portfolios`` may also be a file of records, whose lists are taken. They take graphs by name or file;
 ``members`` and ``judge`` may be run by several processes on different graphs, and add to what is there.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import glognn
 from glognn.experiments.layout import DONE
-from glognn.experiments.portfolio import read_portfolio, write_portfolio
+from glognn.experiments.portfolio import read_members, read_portfolio, write_portfolio
 from glognn.experiments.portfolio_building import build_portfolio, read_judged
 
 SMALL = "texas,wisconsin,cornell,actor,squirrel,chameleon,cora,citeseer,pubmed"
@@ -66,14 +66,26 @@ def build(datasets: list[str], options: argparse.Namespace) -> None:
         print(name, *(f"{step.member.name} {step.worth:.2f}" for step in steps), flush=True)
 
 
+def portfolio_of(name: str, options: argparse.Namespace, place: Path) -> Path | None:
+    """The file of a graph's portfolio, which may be written into a folder; ``None``: the package's."""
+    if options.portfolios is None or options.portfolios.is_dir():
+        return options.portfolios and options.portfolios / f"{name}.toml"
+    records = [json.loads(line) for line in options.portfolios.read_text(encoding="utf-8").splitlines()]
+    [members] = [record["portfolio"] for record in records if record["dataset"] == name]
+    note = f"That of the record of {name} in {options.portfolios.name}."
+    write_portfolio(place / "portfolio.toml", read_members({"member": members}, f"The record of {name}"), note)
+    return place / "portfolio.toml"
+
+
 def judge(dataset: str, options: argparse.Namespace) -> dict[str, Any]:
     """The record of a graph: its portfolio, what became of its members, and the scores of the ensemble."""
     name = name_of(dataset)
-    portfolio = options.portfolios / f"{name}.toml" if options.portfolios else None
     more: dict[str, Any] = {"splits": options.splits, "quality": options.quality, "device": options.device}
     if options.threads:
         more["threads"] = options.threads
     with TemporaryDirectory() as place:
+        portfolio = portfolio_of(name, options, Path(place))
+        members = [member.table() for member in read_portfolio(portfolio)] if portfolio else "of the package"
         record = glognn.auto(
             dataset,
             portfolio=portfolio,
@@ -88,7 +100,7 @@ def judge(dataset: str, options: argparse.Namespace) -> dict[str, Any]:
         "time_limit": options.time_limit or 300,
         "device": options.device,
         "quality": options.quality,
-        "portfolio": [member.table() for member in read_portfolio(portfolio)] if portfolio else "of the package",
+        "portfolio": members,
         "members": record["members"],
         **{each: record[each] for each in (*kept, "baselines", "versions", "machine")},
     }
@@ -120,7 +132,9 @@ def main() -> None:
     parser.add_argument("what", choices=("members", "build", "judge", "table"))
     parser.add_argument("--datasets", default=SMALL)
     parser.add_argument("--runs", type=Path, default=Path("runs/portfolio"), help="folder of what 'members' trains")
-    parser.add_argument("--portfolios", type=Path, help="folder of what 'build' makes; judge: default, the package's")
+    parser.add_argument(
+        "--portfolios", type=Path, help="folder of what 'build' makes, or records; judge: default, the package's"
+    )
     parser.add_argument("--size", type=int, default=12, help="members of a portfolio that 'build' makes")
     parser.add_argument("--again", type=int, default=6, help="of these, so many are listed again with another seed")
     parser.add_argument("--splits", default="all")
