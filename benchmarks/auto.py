@@ -68,11 +68,12 @@ def build(datasets: list[str], options: argparse.Namespace) -> None:
 
 def portfolio_of(name: str, options: argparse.Namespace, place: Path) -> Path | None:
     """The file of a graph's portfolio, which may be written into a folder; ``None``: the package's."""
-    if options.portfolios is None or options.portfolios.is_dir():
-        return options.portfolios and options.portfolios / f"{name}.toml"
-    records = [json.loads(line) for line in options.portfolios.read_text(encoding="utf-8").splitlines()]
+    given: Path | None = options.portfolios
+    if given is None or given.is_dir():
+        return given and given / f"{name}.toml"
+    records = [json.loads(line) for line in given.read_text(encoding="utf-8").splitlines()]
     [members] = [record["portfolio"] for record in records if record["dataset"] == name]
-    note = f"That of the record of {name} in {options.portfolios.name}."
+    note = f"That of the record of {name} in {given.name}."
     write_portfolio(place / "portfolio.toml", read_members({"member": members}, f"The record of {name}"), note)
     return place / "portfolio.toml"
 
