@@ -18,6 +18,7 @@ from glognn.data.npz import write_npz
 from glognn.data.table_graph import TableOptions
 from glognn.errors import InputError, TrainingError
 from glognn.experiments import members as room
+from glognn.experiments import turns
 from glognn.experiments.auto import Asked, AutoResult, auto, means_auto
 from glognn.experiments.ensemble import apply, scores
 from glognn.experiments.integrity import check_files
@@ -26,7 +27,7 @@ from glognn.experiments.portfolio import QUALITIES
 from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
-from glognn.experiments.turns import Prospect, Turn, next_to_go_on
+from glognn.experiments.turns import Prospect, Turn, at_rest, next_to_go_on, promise
 from glognn.metrics import Scoring
 from glognn.training.calibration import calibrated
 from tests.conftest import make_data
@@ -522,6 +523,7 @@ def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: py
 def test_the_most_promising_goes_on_and_what_is_behind_waits_for_the_turns_of_others() -> None:
     def prospect(score: float, *, seconds: float, behind: bool = False, **more: Any) -> Prospect:
         given: dict[str, Any] = {"reached": score, "affordable": True, "on_all": True, "level": False, "least": seconds}
+        given["rests"] = False
         return Prospect(score=score, seconds=seconds, behind=behind, **given | more)
 
     best, poor = prospect(0.7, seconds=100), prospect(0.5, seconds=100, behind=True)
@@ -534,6 +536,44 @@ def test_the_most_promising_goes_on_and_what_is_behind_waits_for_the_turns_of_ot
     assert next_to_go_on({"quick": quick}, 200, others_wait=True) == "quick"
     assert next_to_go_on({"quick": quick}, 150, others_wait=True) is None, "it takes a fifth of the time"
     assert next_to_go_on({"best": prospect(0.7, seconds=300, affordable=False)}, 200, others_wait=False) is None
+    resting = prospect(0.8, seconds=10, behind=True, rests=True)
+    assert next_to_go_on({"resting": resting, "poor": poor}, 200, others_wait=False) == "poor"
+    assert next_to_go_on({"resting": resting}, 200, others_wait=True) is None
+    assert next_to_go_on({"resting": resting}, 200, others_wait=False) == "resting"
+
+
+def test_a_member_is_at_rest_when_most_of_its_splits_hardly_rise() -> None:
+    rising, high = [0.5 + 0.001 * epoch for epoch in range(60)], [0.7] * 60
+    assert not at_rest([rising, high])
+    assert at_rest([high, high])
+    assert at_rest([[0.7] * 30 + [0.7015] * 30, high]), "0.00075 on average"
+    assert not at_rest([high[:59], high[:59]]), "that is too soon"
+    assert promise({0: rising, 1: high}, 10, 10) == pytest.approx((0.559 + 0.7 + 0.03 / 2) / 2)
+
+
+def test_members_at_rest_let_others_go_first_and_end_as_if_never_stopped(
+    portfolio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"portfolio": portfolio, "folds": 2} | LONG | {"learning_rate": 1e-7}
+    whole = auto(unsplit(), out=tmp_path / "whole", **options)
+    monkeypatch.setattr(turns, "FEWEST_EPOCHS", 3)
+    heard: list[tuple[str, str]] = []
+
+    class Told(Progress):
+        def on_member_end(self, name: str, record: dict[str, Any]) -> None:
+            [entry] = [each for each in record["members"] if each["name"] == name]
+            heard.append((name, *entry["stopped_by"]))
+
+    found = auto(unsplit(), out=tmp_path / "run", progress=Told(), **options)
+    assert heard[:3] == [(name, "at rest") for name in NAMES]
+    assert sorted(heard[3:]) == sorted((name, "last epoch") for name in NAMES)
+    assert found.record["ended"] == "all members are done"
+    assert found.record["splits"] == whole.record["splits"]
+    for name, each in zip(NAMES, found.record["members"], strict=True):
+        model = f"{each['place']}/split-1/model.safetensors"
+        before = tmp_path / "whole" / MEMBERS / name / "split-1/model.safetensors"
+        assert (tmp_path / "run" / MEMBERS / model).read_bytes() == before.read_bytes()
+    check_files(tmp_path / "run")
 
 
 def test_members_of_a_kind_that_is_behind_come_last(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,10 +50,10 @@ class Entrant:
         """Whether it was stopped by time, and could go on."""
         return can_go_on(self.place)
 
-    def longer(self, stopped_by: str) -> Entrant:
+    def longer(self, resumable: Collection[str]) -> Entrant:
         """The same in the folder in which it goes on after it was stopped or tried: ``deep``, ``deep~2``, ``deep~3``.
 
-        The folder is made, with the runs that had come to an end of their own and not for this reason.
+        The folder is made, with the runs that had come to an end of their own and not for one of these reasons.
         """
         _, _, number = self.place.name.removeprefix(self.member.name).rpartition("~")
         found = self.at(self.place.with_name(f"{self.member.name}~{int(number or 1) + 1}"))
@@ -62,9 +62,13 @@ class Entrant:
             go_on_in(
                 found.place,
                 self.place,
-                [name for name, report in reports.items() if stopped_by not in report["stopped_by"]],
+                [name for name, report in reports.items() if report["stopped_by"] not in resumable],
             )
         return found
+
+    def going(self, resumable: Collection[str]) -> list[int]:
+        """The splits whose runs were stopped for one of these reasons."""
+        return [job.split for job in self.trained if read_report(job.folder)["stopped_by"] in resumable]
 
     def curves(self, metric: str) -> dict[int, list[float]]:
         """The validation scores by split, epoch by epoch."""

@@ -55,6 +55,7 @@ from glognn.experiments.turns import (
     WORTH_STARTING,
     Prospect,
     Turn,
+    at_rest,
     next_to_go_on,
     promise,
 )
@@ -65,8 +66,10 @@ from glognn.training.history import History
 from glognn.training.predict import predict_alike
 from glognn.training.preflight import members_at_once, ran_out
 
-OUT_OF_TIME, BEHIND, TOO_SLOW = "time limit", "far behind", "too slow"
+OUT_OF_TIME, AT_REST, BEHIND, TOO_SLOW = "time limit", "at rest", "far behind", "too slow"
 """Why a member was stopped before its training ended."""
+RESUMABLE = (OUT_OF_TIME, AT_REST)
+"""It may go on after these."""
 OTHER_KIND = 0.05
 """Members that read links are put off when those tried are by so much, and beyond the spread of the best, behind those
 that do not; and the other way round.
@@ -263,13 +266,15 @@ class Contest:
             if name is None:
                 break
             [each] = [each for each in left if each.member.name == name]
-            trained = each.trained
-            taken, epochs = self.members[name]["seconds_to_fit"], self._epochs(each)
-            again = max(taken, taken * (FEWEST_EPOCHS - epochs) / epochs) if each.stopped else 0.0
-            longer = each.longer(OUT_OF_TIME)
+            trained, curves, patient = each.trained, each.curves(self.training.metric), found[name].rests
+            taken, epochs = self.members[name]["seconds_to_fit"], min(map(len, curves.values()))
+            waits = not each.stopped or (_rests(each, curves) and not patient)
+            again = 0.0 if waits else max(taken, taken * (FEWEST_EPOCHS - epochs) / epochs)
+            longer = each.longer(RESUMABLE)
             jobs = longer.jobs if found[name].on_all else longer.jobs[: len(trained)]
             again += (taken + again) * (len(jobs) - len(trained)) / len(trained)
-            entry = self._train(longer, Turn(min(end, now + max(again, LEAST_SHARE * limit)), end), jobs)
+            turn = Turn(min(end, now + max(again, LEAST_SHARE * limit)), end, patient=patient)
+            entry = self._train(longer, turn, jobs)
             if entry["state"] not in (DONE_STATE, TRIED):
                 self.progress.on_left_out(f"The member '{name}', trained longer,", entry["reason"])
                 self.failed.add(name)
@@ -289,9 +294,6 @@ class Contest:
             if (entry := self.members[each.member.name])["state"] == TRIED or (entry["stopped_by"] and each.stopped)
         ]
 
-    def _epochs(self, each: Entrant) -> int:
-        return min(map(len, each.curves(self.training.metric).values()))
-
     def _prospect(self, each: Entrant, left: float) -> Prospect:
         """What a member that goes on may reach in the seconds that are left, on the splits that all are tried on."""
         curves, taken = each.curves(self.training.metric), self.members[each.member.name]["seconds_to_fit"]
@@ -303,14 +305,15 @@ class Contest:
         behind = reached <= scores[first]
         missing = len(each.jobs) - len(curves)
         score = statistics.fmean(self.vals[each.member.name][split] for split in common)
+        rests = each.stopped and _rests(each, curves)
         if not missing:
-            return Prospect(True, True, False, score, reached, taken, 0.0, behind)
+            return Prospect(True, True, False, score, reached, taken, 0.0, behind, rests)
         level = score >= scores[first] - max(allowed, LEVEL)
         best = max(curve.index(max(curve)) + 1 for curve in curves.values())
         needed = max(best / 2, 2 * FEWEST_EPOCHS) / sum(map(len, curves.values()))
         least, alike = missing * taken * min(needed, 1 / len(curves)), missing * taken / len(curves)
         on_all = level or not each.stopped
-        return Prospect(least <= left, on_all, level, score, reached, alike, least, behind)
+        return Prospect(least <= left, on_all, level, score, reached, alike, least, behind, rests and not on_all)
 
     @property
     def finished(self) -> int:
@@ -355,7 +358,7 @@ class Contest:
             turn.parts = [min(at_once, size - k) for size in sizes for k in range(0, size, at_once)] or (1,)
             for batch in batches:
                 stop = partial(self._stop, turn, [job.split for job in batch.jobs])
-                errors = run_batch(batch, loaded, [self.progress], stop=stop, resumable=OUT_OF_TIME)
+                errors = run_batch(batch, loaded, [self.progress], stop=stop, resumable=RESUMABLE)
                 for folder, error in errors.items():
                     raise TrainingError(f"{folder.name}: {error}")
             if turn.slow:
@@ -375,6 +378,8 @@ class Contest:
     def _stop(self, turn: Turn, splits: Sequence[int], going: Mapping[int, History]) -> str:
         if turn.over(max(history.epoch for history in going.values())):
             return TOO_SLOW if turn.slow else OUT_OF_TIME
+        if not turn.patient and at_rest([history.vals for history in going.values()]):
+            return AT_REST
         known = [vals for vals in self.vals.values() if vals.keys() >= set(splits)]
         others = [statistics.fmean(vals[split] for split in splits) for vals in known]
         if not others:
@@ -437,6 +442,12 @@ class Contest:
         }
         write_json(self.folder / ENSEMBLE, record)
         return record
+
+
+def _rests(each: Entrant, curves: Mapping[int, Sequence[float]]) -> bool:
+    """Whether the runs that could go on hardly rise any more."""
+    going = [curves[split] for split in each.going(RESUMABLE)]
+    return bool(going) and at_rest(going)
 
 
 def _repeated(members: Sequence[Member]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import math
 import shutil
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -171,7 +171,7 @@ class _Recorder(Callback):
 class _BatchCheckpoint(Checkpoint):
     """Of runs whose folders must still be there: writing into a deleted one would make it anew, without the rest."""
 
-    def __init__(self, batch: Batch, *, interval: float, identity: str, resumable: str) -> None:
+    def __init__(self, batch: Batch, *, interval: float, identity: str, resumable: Collection[str]) -> None:
         super().__init__(batch.checkpoint, interval=interval, identity=identity)
         self.batch, self.resumable = batch, resumable
 
@@ -181,7 +181,7 @@ class _BatchCheckpoint(Checkpoint):
         super().save(snapshot, hastily=hastily)
 
     def keep_stopped(self, reason: str, snapshot: Callable[[], Snapshot]) -> None:
-        if reason == self.resumable and (state := snapshot()).values["alive"]:
+        if reason in self.resumable and (state := snapshot()).values["alive"]:
             Checkpoint(self.batch.stopped, interval=0, identity=self.identity).save(state, hastily=True)
             write_json(self.batch.stopped.with_suffix(".json"), {"members": self.batch.names})
 
@@ -235,14 +235,14 @@ def run_batch(
     on_run_end: Callable[[Report], None] = lambda report: None,
     stop: Stop | None = None,
     appraiser: Appraiser | None = None,
-    resumable: str = "",
+    resumable: Collection[str] = (),
 ) -> dict[Path, str]:
     """Train the runs of a batch as one, or go on with it; errors by the folder of the run they ended.
 
     A batch too large for the memory there is is trained in parts; one that runs out of it, in halves, each of which
     goes on from the last checkpoint. Where ``stop`` gives a reason to stop, all that are under way end with their best
-    weights so far; if it is the ``resumable`` one, their state is kept (:attr:`Batch.stopped`). What an ``appraiser``
-    says of each is part of its report.
+    weights so far; if it is one of the ``resumable`` ones, their state is kept (:attr:`Batch.stopped`). What an
+    ``appraiser`` says of each is part of its report.
     """
     callbacks = list(callbacks)
     batch, *others = settled_batches(batch, loaded.graph, callbacks)
@@ -272,7 +272,7 @@ def _train_as_one(
     on_run_end: Callable[[Report], None],
     stop: Stop | None,
     appraiser: Appraiser | None,
-    resumable: str,
+    resumable: Collection[str],
 ) -> dict[Path, str] | None:
     """Errors by the folder of the run they ended; ``None`` where memory does not hold all members at once."""
     config, graph = batch.jobs[0].config, loaded.graph
@@ -325,7 +325,7 @@ def _say_fewer(batch: Batch, most: int) -> None:
     logger.warning("Memory does not hold %d runs at once: going on with %d at a time.", len(batch.jobs), most)
 
 
-def _checkpoint(batch: Batch, loaded: LoadedGraph, resumable: str = "") -> _BatchCheckpoint:
+def _checkpoint(batch: Batch, loaded: LoadedGraph, resumable: Collection[str] = ()) -> _BatchCheckpoint:
     identity = "".join(_identity(job.config, loaded) for job in batch.jobs)
     return _BatchCheckpoint(
         batch,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WORTH_STARTING = 0.25
@@ -30,6 +31,10 @@ FEWEST_EPOCHS, LONGEST_TURN = 30, 1 / 6
 many by the end of all, or when some have had their turn to so many in this share of the limit, is given up after its
 second.
 """
+RISEN = 0.001
+"""A member whose best scores have risen by less in the last half of its epochs is at rest, once these are as many as
+two turns have at least: it goes on when there is nothing else to do.
+"""
 PATIENT = 1 / 6
 """A member that will hardly become the best goes on before all others have had a turn if it is level with the best and
 takes no more than this share of the time left.
@@ -49,6 +54,7 @@ class Turn:
         longest: Seconds that these may take.
         parts: How many splits are trained at once, one part after the other; each has its share of the time.
         slow: Seconds of an epoch, where that is too long.
+        patient: It goes on though it is at rest.
     """
 
     deadline: float
@@ -57,6 +63,7 @@ class Turn:
     longest: float = float("inf")
     parts: Sequence[int] = (1,)
     slow: float = 0.0
+    patient: bool = False
     _first: int = 0
     _last: int = 0
     _began: float = 0.0
@@ -93,12 +100,20 @@ def promise(curves: Mapping[int, Sequence[float]], taken: float, left: float) ->
         taken: Seconds that they took; 0, if it was not stopped.
         left: Seconds.
     """
-    epochs = min(map(len, curves.values()))
+    epochs, reached = min(map(len, curves.values())), statistics.fmean(map(max, curves.values()))
     if taken and epochs < FEWEST_EPOCHS and 2 * FEWEST_EPOCHS * taken / epochs <= left:
         return float("inf")
-    more = left / (taken + left) if taken and epochs >= FEWEST_EPOCHS else 0.0
-    risen = [(1 + more) * max(curve) - more * max(curve[: (len(curve) + 1) // 2]) for curve in curves.values()]
-    return sum(risen) / len(risen)
+    return reached + _risen(curves.values()) * left / (taken + left) if taken and epochs >= FEWEST_EPOCHS else reached
+
+
+def at_rest(curves: Collection[Sequence[float]]) -> bool:
+    """Whether validation scores, of each split by epoch, hardly rise any more (``RISEN``)."""
+    return min(map(len, curves)) >= 2 * FEWEST_EPOCHS and _risen(curves) < RISEN
+
+
+def _risen(curves: Iterable[Sequence[float]]) -> float:
+    """What the best scores have gained in the last half of the epochs, mean over splits."""
+    return statistics.fmean(max(curve) - max(curve[: (len(curve) + 1) // 2]) for curve in curves)
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,7 @@ class Prospect:
         seconds: What it takes to have on the other splits what it has where it was tried, or to go on as long again.
         least: What it takes at least until it is on all splits.
         behind: It is not expected to become the best.
+        rests: Where it would go on, it is at rest.
     """
 
     affordable: bool
@@ -125,6 +141,7 @@ class Prospect:
     seconds: float
     least: float
     behind: bool
+    rests: bool
 
     def level_within(self, seconds: float) -> bool:
         return self.level and self.seconds <= seconds
@@ -134,7 +151,8 @@ def next_to_go_on(found: Mapping[str, Prospect], left: float, *, others_wait: bo
     """Which member goes on, if any: the most promising; before it those that are level with the best and take no more
     than a third of the time left, as long as there is time for both.
 
-    While others wait for a turn, so do those that will hardly become the best, but for the level and quick ones.
+    While others wait for a turn, so do those that will hardly become the best, but for the level and quick ones. Those
+    at rest come when all others have ended.
 
     Args:
         found: By the names of members.
@@ -142,6 +160,8 @@ def next_to_go_on(found: Mapping[str, Prospect], left: float, *, others_wait: bo
         others_wait: Some have had no turn, and there is time for one.
     """
     going = {name: each for name, each in found.items() if each.affordable}
+    rising = {name: each for name, each in going.items() if not each.rests}
+    going = rising if rising or others_wait else going
     if others_wait:
         going = {name: each for name, each in going.items() if not each.behind or each.level_within(PATIENT * left)}
     if not going:

@@ -74,6 +74,11 @@ class History:
         """Epochs done."""
         return len(self.curve)
 
+    @property
+    def vals(self) -> list[float]:
+        """The validation scores, epoch by epoch."""
+        return [row[f"val_{self.config.metric}"] for row in self.curve]
+
     def add(
         self,
         train_loss: float,
