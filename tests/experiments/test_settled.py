@@ -70,7 +70,7 @@ def test_local_blocks_of_a_split_are_told(config: RunConfig, tmp_path: Path, mon
     summary = run_splits(tmp_path / "run", config, load_graph(config))
     assert read_report(tmp_path / "run" / "split-0")["settled"] == {"reads": {"features": 1}}
     deep = {"num_blocks": "12", "block_norm": "batch", "num_layers": "0", "dropout": "0.2", "weight_decay": "5e-05"}
-    decided = {"reads": "features", "degree_weight": "1.0"} | deep
+    decided = {"reads": "features", "degree_weight": "1.0", "block_edges": "sensed"} | deep
     report = read_report(tmp_path / "run" / "split-2")
     assert report["settled"] == {name: {value: 1} for name, value in decided.items()}
     assert report["config"]["training"]["weight_decay"] == 5e-5

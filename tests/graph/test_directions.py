@@ -67,6 +67,27 @@ def test_operators_are_the_stated_ones() -> None:
     assert directions.operator(graph, "both").is_symmetric
 
 
+def test_operators_along_edges_as_they_are_listed() -> None:
+    graph = graph_of(MUTUAL[:, 1:])
+    A = graph.adjacency.matrix.csr.to_dense()
+    assert directions.lists_one_way(graph.adjacency)
+    out = scaled(A, A.sum(1), A.sum(0))
+    assert not torch.equal(out, out.T)
+    torch.testing.assert_close(dense(directions.operator(graph, "listed_out")), out, rtol=1e-14, atol=0)
+    torch.testing.assert_close(dense(directions.operator(graph, "listed_in")), out.T, rtol=1e-14, atol=0)
+    for edges in (
+        MUTUAL,
+        torch.cat([MUTUAL[:, 1:], MUTUAL[:, 1:].flip(0)], dim=1),
+        torch.empty(2, 0, dtype=torch.int64),
+    ):
+        other = graph_of(edges)
+        assert other.adjacency.matrix.nnz == 0 or not directions.lists_one_way(other.adjacency)
+        for name in ("out", "in"):
+            assert torch.equal(
+                dense(directions.operator(other, f"listed_{name}")), dense(directions.operator(other, name))
+            )
+
+
 @pytest.mark.parametrize("name", ["out", "in"])
 def test_rows_of_links_have_length_one(name: str) -> None:
     graph = graph_of(MUTUAL)
@@ -106,13 +127,15 @@ def test_neighbour_means() -> None:
         )
 
 
-@pytest.mark.parametrize("directed", [True, False])
-def test_a_twin_of_a_known_node_has_its_rows(directed: bool) -> None:
+@pytest.mark.parametrize("kind", ["directed", "undirected", "listed one way"])
+def test_a_twin_of_a_known_node_has_its_rows(kind: str) -> None:
     """Whatever is made of a node is made of a new one with the same features and edges too."""
-    data = make_data(40, num_edges=160)
-    data.edge_index = data.edge_index[:, data.edge_index[0] != data.edge_index[1]]
+    data, directed = make_data(40, num_edges=160), kind != "undirected"
+    source, target = data.edge_index
+    data.edge_index = data.edge_index[:, source < target if kind == "listed one way" else source != target]
     graph = Graph.from_data(data, GraphConfig(directed=directed), dtype=torch.float64)
-    assert directions.is_undirected(graph.adjacency) != directed
+    assert directions.is_undirected(graph.adjacency) == (kind != "directed")
+    assert directions.lists_one_way(graph.adjacency) == (kind == "listed one way")
     A, n = graph.adjacency.matrix.csr.to_dense(), data.num_nodes
     for node in (0, 5, 20):
         out, into = A[node].nonzero().view(-1), A[:, node].nonzero().view(-1)
@@ -124,7 +147,7 @@ def test_a_twin_of_a_known_node_has_its_rows(directed: bool) -> None:
             edges, weights = edges[:, : out.numel()], weights[: out.numel()]
         twin = Data(x=data.x[[node]], edge_index=edges, edge_weight=weights)
         extension = Extension.from_data(graph, twin)
-        for name in ("out", "in", "both"):
+        for name in ("out", "in", "both", "listed_out", "listed_in"):
             rows, among_new = directions.new_operator_rows(extension, name)
             torch.testing.assert_close(dense(rows)[0], dense(directions.operator(graph, name))[node])
             assert not dense(among_new).any()

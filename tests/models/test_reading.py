@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from glognn.graph.graph import Graph
 from glognn.models import reading
 from glognn.models.configs import GloGNN2Config
 from glognn.models.glognn2 import GloGNN2
-from glognn.models.reading import choose_inputs
+from glognn.models.reading import choose_inputs, tell_ends_apart
 from tests.conftest import make_data
 
 OFFERED = ("features", "link", "degrees")
@@ -137,6 +138,34 @@ def test_of_many_training_nodes_one_fold_is_held_out(monkeypatch: pytest.MonkeyP
     assert choose_inputs(graph, 0, OFFERED) == ["features", "link"]
 
 
+def in_a_row(*, shuffled: bool = False, classes: int = 3) -> Graph:
+    """Each node points to the next, whose class follows upon its own: 0, 1, 2, 0, ... Shuffled, edges go either way."""
+    y = torch.arange(600) % classes
+    edges = torch.stack([torch.arange(599), torch.arange(1, 600)])
+    turned = torch.rand(599, generator=torch.Generator().manual_seed(4)) < 0.5
+    return graph_of(y, torch.where(turned & shuffled, edges.flip(0), edges), torch.randn(600, 5))
+
+
+def test_labels_tell_the_ends_of_edges_apart() -> None:
+    graph, shuffled = in_a_row(), in_a_row(shuffled=True)
+    assert tell_ends_apart(graph, 0)
+    assert not tell_ends_apart(shuffled, 0)
+    assert not tell_ends_apart(in_a_row(classes=2), 0), "as many edges lead one way as the other"
+    assert not tell_ends_apart(by_features(), 0), "its list says something of direction by itself"
+    train = graph.masks["train"][:, 0]
+    scrambled = torch.where(train, graph.y, graph.y[torch.randperm(600, generator=torch.Generator().manual_seed(5))])
+    assert tell_ends_apart(replace(graph, y=scrambled), 0), "other labels are not looked at"
+    assert not tell_ends_apart(replace(graph, y=torch.where(train, 0, graph.y)), 0)
+    for blocks, each in itertools.product((0, 2), (graph, shuffled)):
+        for offer in GloGNN2Config(reads="features", num_blocks=blocks).offers(each, 0):
+            assert offer.block_edges == ("auto" if not blocks else "listed" if each is graph else "sensed")
+            assert offer.undecided == ()
+    assert [each.block_edges for each in GloGNN2Config().offers(graph, 0)] == ["auto", "auto", "listed"]
+    assert (
+        GloGNN2Config(reads="features", num_blocks=2, block_edges="sensed").offers(graph, 0)[0].block_edges == "sensed"
+    )
+
+
 def test_what_is_decided_and_what_else_is_offered() -> None:
     config = GloGNN2Config()
     assert (config.reads, config.undecided) == ("auto", config.settles)
@@ -158,7 +187,8 @@ def test_nothing_given_by_hand_is_offered_otherwise() -> None:
     assert {each.dropout for each in GloGNN2Config(dropout=0.7).offers(graph, 0)} == {0.7}
     for given in ({"num_blocks": 1}, {"num_layers": 1}):
         [only] = GloGNN2Config(**given).offers(graph, 0)
-        assert only == GloGNN2Config(reads="features degrees", **given)
+        edges = "sensed" if "num_blocks" in given else "auto"
+        assert only == GloGNN2Config(reads="features degrees", block_edges=edges, **given)
     assert [each.reads for each in GloGNN2Config().offers(by_name(features=False), 0)] == [
         "link",
         "link degrees",

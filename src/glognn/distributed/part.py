@@ -130,8 +130,7 @@ def _propagation(part: PartAdjacency) -> PartRows:
     return looped.scaled(degrees, degrees)
 
 
-def _out(part: PartAdjacency) -> PartRows:
-    out, into = part.edges
+def _out(out: PartRows, into: PartRows) -> PartRows:
     return out.scaled(_inverse_root(out.row_sums()), _inverse_root(into.row_sums()))
 
 
@@ -185,7 +184,9 @@ _FORMS: dict[str, Callable[[PartAdjacency], Any]] = {
     "symmetric": _symmetric,
     "pyg-incoming": _propagation,
     "undirected": lambda part: part.edges[0] is part.edges[1],
-    "direction-out": _out,
+    "lists-one-way": lambda part: not part.matrix.is_symmetric and part.edges[0] is part.edges[1],
+    "direction-out": lambda part: _out(*part.edges),
+    "direction-listed_out": lambda part: _out(part.rows, part.turned),
     "direction-both": _both,
     "link-out": lambda part: _link(part, into=False),
     "link-in": lambda part: _link(part, into=True),

@@ -14,16 +14,15 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from glognn.explain.encoder import fused
-from glognn.graph.directions import edges, is_undirected, joined_edges, neighbour_shares
+from glognn.graph.directions import neighbour_shares, operator_entries
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 from glognn.models.glognn import GloGNN
-from glognn.nn.inputs import ADJACENCY, BOTH, IN, INPUTS, MEANS
+from glognn.nn.inputs import ADJACENCY, INPUTS, MEANS
 from glognn.ops.products import ScaledMatrix, matmul, spmm
 
 KEPT = 2**25
@@ -112,12 +111,7 @@ class Presence:
         adjacency = self.graph.adjacency
 
         def make(matrix: SparseMatrix) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-            given: sp.csr_array
-            if name == ADJACENCY:
-                given = matrix.to_scipy().astype(np.float64)
-            else:
-                given = joined_edges(adjacency) if name == BOTH else edges(adjacency)
-                given = sp.csr_array(given.T) if name == IN and not is_undirected(adjacency) else given
+            given = matrix.to_scipy().astype(np.float64) if name == ADJACENCY else operator_entries(adjacency, name)
             loops = 1.0 if name == ADJACENCY else 0.0
             rows, columns = (np.asarray(given.sum(axis=axis)).ravel() + loops for axis in (1, 0))
             return np.where(rows > 0, rows, 1.0), np.where(columns > 0, columns, 1.0)

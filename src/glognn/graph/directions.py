@@ -9,7 +9,8 @@ for an undirected one. Otherwise the directions are kept apart:
 "both"   D^-1/2 B D^-1/2 with B the edges in both directions
 =======  =============================================================================
 
-For an undirected graph all three are one matrix. There are no self-loops but those of the data.
+For an undirected graph all three are one matrix. "listed_out" and "listed_in" are the first two with edges as they are
+listed, whatever the list says. There are no self-loops but those of the data.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from glognn.graph.graph import Graph
 from glognn.graph.sparse import SparseMatrix
 
 Numbers = npt.NDArray[np.float64]
+LISTED = "listed_"
+"""Before the names of operators along edges as they are listed."""
 QUANTILES = 15
 DEGREE_NAMES = ("edges out", "edges in", "features other than 0", "mean edges of neighbours")
 COUNTS = len(DEGREE_NAMES)
@@ -37,14 +40,16 @@ DEGREE_COLUMNS = COUNTS * (1 + QUANTILES)
 def edges(adjacency: Adjacency) -> sp.csr_array:
     """A in float64, with edges in both directions where the list of edges says nothing of direction."""
 
-    def given(matrix: SparseMatrix) -> sp.csr_array:
-        return matrix.to_scipy().astype(np.float64)
-
     def make(matrix: SparseMatrix) -> sp.csr_array:
-        return _both_ways(given(matrix), sp.csr_array(given(matrix).T))
+        given = _given(adjacency)
+        return _both_ways(given, sp.csr_array(given.T))
 
     adds = not adjacency.matrix.is_symmetric and is_undirected(adjacency)
-    return adjacency.kept("edges", make) if adds else given(adjacency.matrix)
+    return adjacency.kept("edges", make) if adds else _given(adjacency)
+
+
+def _given(adjacency: Adjacency) -> sp.csr_array:
+    return adjacency.matrix.to_scipy().astype(np.float64)
 
 
 def is_undirected(adjacency: Adjacency) -> bool:
@@ -57,6 +62,15 @@ def is_undirected(adjacency: Adjacency) -> bool:
         return mutual == 0 or (mutual == given.nnz - loops and abs(given - given.T).nnz == 0)
 
     return adjacency.kept("undirected", look)
+
+
+def lists_one_way(adjacency: Adjacency) -> bool:
+    """Whether edges are taken to go both ways that are listed one way."""
+
+    def look(matrix: SparseMatrix) -> bool:
+        return not matrix.is_symmetric and is_undirected(adjacency) and _mutual(adjacency)[0] == 0
+
+    return adjacency.kept("lists-one-way", look)
 
 
 def joined_entries(adjacency: Adjacency) -> int:
@@ -82,35 +96,49 @@ def _both_ways(matrix: sp.csr_array, transposed: sp.csr_array) -> sp.csr_array:
 
 
 def operator(graph: Graph, name: str) -> SparseMatrix:
-    """The matrix "out", "in" or "both" of a graph."""
+    """The matrix of a graph by one of the names above."""
     adjacency = graph.adjacency
-    if name != "out" and is_undirected(adjacency):
-        return operator(graph, "out")
-    if name == "in":
-        return operator(graph, "out").transpose
+    name = _first_name(adjacency, name)
+    if name.endswith("in"):
+        return operator(graph, name.replace("in", "out")).transpose
 
     def make(matrix: SparseMatrix) -> SparseMatrix:
-        given = edges(adjacency)
-        if name == "both":
-            given = _both_ways(given, sp.csr_array(given.T))
+        given = operator_entries(adjacency, name)
         made = _divided(given, _sums(given, 1), _sums(given, 0), 0.5)
-        symmetric = name == "both" or is_undirected(adjacency)
+        symmetric = name == "both" or (name == "out" and is_undirected(adjacency))
         return SparseMatrix.from_scipy(made, matrix.dtype, symmetric=symmetric).to(device=matrix.device)
 
     return adjacency.kept(f"direction-{name}", make)
 
 
+def _first_name(adjacency: Adjacency, name: str) -> str:
+    """The first of the names that such a matrix has."""
+    if name.startswith(LISTED) and lists_one_way(adjacency):
+        return name
+    return "out" if is_undirected(adjacency) else name.removeprefix(LISTED)
+
+
+def operator_entries(adjacency: Adjacency, name: str) -> sp.csr_array:
+    """What such a matrix is made of, by dividing its entries."""
+    name = _first_name(adjacency, name)
+    if name == "both":
+        return joined_edges(adjacency)
+    given = _given(adjacency) if name.startswith(LISTED) else edges(adjacency)
+    return sp.csr_array(given.T) if name.endswith("in") else given
+
+
 def new_operator_rows(extension: Extension, name: str) -> tuple[SparseMatrix, SparseMatrix]:
     """Rows of new nodes in such a matrix, over the known (m x n) and the new columns (m x m); known degrees stay."""
+    adjacency = extension.known.adjacency
+    name = _first_name(adjacency, name)
+    known = operator_entries(adjacency, name)
     rows, columns = new_edges(extension)
-    known = edges(extension.known.adjacency)
-    leaving, arriving = _sums(known, 1), _sums(known, 0)
     if name == "both":
-        joined = _both_ways(known, sp.csr_array(known.T))
         rows = columns = _both_ways(rows, columns)
-        leaving = arriving = _sums(joined, 1)
-    own, others, mine = (rows, arriving, columns) if name != "in" else (columns, leaving, rows)
-    degrees = np.concatenate([others, _sums(mine, 1)])
+    elif name.startswith(LISTED):
+        rows, columns = _new_given(extension)
+    own, mine = (columns, rows) if name.endswith("in") else (rows, columns)
+    degrees = np.concatenate([_sums(known, 0), _sums(mine, 1)])
     scaled = _divided(own, _sums(own, 1), degrees, 0.5)
     split = extension.known.num_nodes
     return _sparse(scaled[:, :split], extension.known), _sparse(scaled[:, split:], extension.known)
@@ -118,10 +146,14 @@ def new_operator_rows(extension: Extension, name: str) -> tuple[SparseMatrix, Sp
 
 def new_edges(extension: Extension) -> tuple[sp.csr_array, sp.csr_array]:
     """Edges from the new nodes and edges to them, a row for each new node: m x (n + m)."""
-    rows, columns = extension.rows, sp.csr_array(extension.columns.T)
+    rows, columns = _new_given(extension)
     if is_undirected(extension.known.adjacency):
         rows = columns = _both_ways(rows, columns)
     return rows, columns
+
+
+def _new_given(extension: Extension) -> tuple[sp.csr_array, sp.csr_array]:
+    return extension.rows, sp.csr_array(extension.columns.T)
 
 
 def link_rows(graph: Graph, name: str) -> SparseMatrix:

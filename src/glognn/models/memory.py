@@ -95,6 +95,10 @@ class Sizes:
         entries = self.entries if self.joined is None or not (both or self.undirected) else self.joined
         return sparse_bytes(self.nodes, self.nodes, entries) // (1 + once)
 
+    def listed_bytes(self) -> int:
+        """An n x n matrix of the edges as they are listed, and its transpose."""
+        return sparse_bytes(self.nodes, self.nodes, self.entries)
+
     def propagation_bytes(self) -> int:
         """What PyTorch Geometric's normalisation of the adjacency takes while it is made, measured: lists of edges."""
         return 90 * self.looped

@@ -16,9 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from scipy.stats import chi2
 from torch import Tensor
 
+from glognn.graph.directions import lists_one_way
 from glognn.graph.graph import Graph
 from glognn.graph.sparse import Matrix, SparseMatrix
 from glognn.nn.inputs import BOTH, FEATURES, INPUTS, OPERATORS
@@ -33,6 +36,9 @@ MANY = 5_000
 """With more training nodes than this one fold is held out, and not each of them in turn."""
 SURE = 2.0
 """Standard errors by which the squared error must fall, or the share that is right must rise."""
+BY_CHANCE, APART = 1e-6, 0.1
+"""Ends of edges are told apart by so small a probability of chance, and where so large a share of the edges between two
+classes leads one way more than the other."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,26 @@ def choose_inputs(graph: Graph, split: int, offered: Sequence[str]) -> list[str]
             waiting.remove(name)
             best = found[name]
     return [name for name in offered if name in chosen] or waiting
+
+
+def tell_ends_apart(graph: Graph, split: int) -> bool:
+    """Whether training labels tell the two ends of edges apart, of which the list says nothing (``lists_one_way``).
+
+    Bowker's test of symmetry (JASA 1948), on edges between training nodes of different classes: if the order of the two
+    ends means nothing, as many lead from one class to another as back.
+    """
+    if not lists_one_way(graph.adjacency):
+        return False
+    entries, train = graph.adjacency.matrix.to_scipy().tocoo(), graph.masks["train"][:, split].cpu().numpy()
+    known, y = train[entries.row] & train[entries.col], graph.y.cpu().numpy()
+    pairs = y[entries.row[known]] * graph.num_classes + y[entries.col[known]]
+    counts = np.bincount(pairs, minlength=graph.num_classes**2).reshape(graph.num_classes, -1)
+    either = np.triu(counts + counts.T, 1)
+    more = np.triu(np.abs(counts - counts.T), 1)
+    met = either > 0
+    statistic = (more[met] ** 2 / either[met]).sum()
+    surely = chi2.sf(statistic, met.sum()) < BY_CHANCE if met.any() else False
+    return bool(surely and more.sum() >= APART * either.sum())
 
 
 class _Probe:

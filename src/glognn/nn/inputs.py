@@ -23,6 +23,8 @@ LINK, LINK_IN, DEGREES, NEIGHBOURS = "link", "link_in", "degrees", "neighbours"
 MEANS = {NEIGHBOURS: "both", "neighbours_out": "out", "neighbours_in": "in"}
 """Inputs that are means of neighbours' features, by the direction of the edges to them."""
 OUT, IN, BOTH = "out", "in", "both"
+LISTED_OUT, LISTED_IN = "listed_out", "listed_in"
+"""Along edges as they are listed, where nothing but labels says that they have a direction."""
 
 Word = tuple[str, ...]
 """Names of operators that are multiplied."""
@@ -51,6 +53,8 @@ class Sizes(Protocol):
     def adjacency_bytes(self, *, loops: bool, symmetric: bool = False) -> int: ...
 
     def direction_bytes(self, *, both: bool, once: bool) -> int: ...
+
+    def listed_bytes(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -126,16 +130,16 @@ def _link(name: str) -> Input:
     )
 
 
-def _once(name: str, sizes: Sizes) -> bool:
-    """Whether a matrix is its own transpose."""
-    return name == BOTH or sizes.undirected
-
-
 def _direction(name: str) -> Operator:
+    def size(sizes: Sizes, normalization: str) -> int:
+        if name in (LISTED_OUT, LISTED_IN):
+            return sizes.listed_bytes()
+        return sizes.direction_bytes(both=name == BOTH, once=name == BOTH or sizes.undirected)
+
     return Operator(
         make=lambda graph, normalization: _directions().operator(graph, name),
         new_rows=lambda extension, normalization: _directions().new_operator_rows(extension, name),
-        bytes=lambda sizes, normalization: sizes.direction_bytes(both=name == BOTH, once=_once(name, sizes)),
+        bytes=size,
     )
 
 
@@ -181,6 +185,8 @@ OPERATORS: dict[str, Operator] = {
     OUT: _direction(OUT),
     IN: _direction(IN),
     BOTH: _direction(BOTH),
+    LISTED_OUT: _direction(LISTED_OUT),
+    LISTED_IN: _direction(LISTED_IN),
 }
 
 
@@ -207,8 +213,7 @@ def products(words: Iterable[Word]) -> list[str]:
 
 def held_bytes(inputs: Iterable[str], words: Iterable[Word], sizes: Sizes, normalization: str) -> int:
     """What inputs and operators take, in float32."""
-    named = {
-        OUT if name == IN or (name == BOTH and sizes.undirected) else name for name in letters(words)
-    }  # one matrix
+    same = {IN: OUT, LISTED_IN: LISTED_OUT} | ({BOTH: OUT} if sizes.undirected else {})  # one matrix
+    named = {same.get(name, name) for name in letters(words)}
     held = {name: OPERATORS[name].bytes for name in named} | {name: INPUTS[name].bytes for name in inputs}
     return sum(size(sizes, normalization) for size in held.values())

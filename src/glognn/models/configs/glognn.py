@@ -29,6 +29,8 @@ from glognn.nn.inputs import (
     INPUTS,
     LINK,
     LINK_IN,
+    LISTED_IN,
+    LISTED_OUT,
     MEANS,
     OUT,
     Word,
@@ -200,6 +202,7 @@ class GloGNNPlusPlusConfig(GloGNNConfig):
 _READABLE = (FEATURES, LINK, LINK_IN, DEGREES, *MEANS)
 _OFFERED = (FEATURES, LINK, DEGREES)
 """Inputs of which ``auto`` chooses."""
+_SENSED, _LISTED = "sensed", "listed"
 _DIRECT: dict[str, Any] = {"degree_weight": 1.0, "num_layers": 0}
 _DEEP = _DIRECT | {"num_blocks": 12, "block_norm": "batch", "dropout": 0.2}
 _DEEP_TRAINING = {"weight_decay": 5e-5}
@@ -214,7 +217,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     implementation = "glognn.models.glognn2:GloGNN2"
     stated = True
     distributes = True
-    settles = ("reads", "degree_weight", "num_blocks", "block_norm", "num_layers", "dropout")
+    settles = ("reads", "degree_weight", "num_blocks", "block_norm", "block_edges", "num_layers", "dropout")
     varying = ("beta1", "beta2", "gamma", "dropout")
     graph_settings: ClassVar[Mapping[str, Any]] = {"directed": True, "feature_normalization": "auto"}
     training_settings: ClassVar[Mapping[str, Any]] = {"weight_decay": 1e-3}
@@ -270,6 +273,14 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         ("layer", "batch"),
         before="layer",
     )
+    block_edges: str = choice(
+        AUTO,
+        "What local blocks go along. 'listed': edges out and in, as they are listed; 'sensed': the same, but both ways "
+        "where the list says nothing of direction, for no two nodes point to each other; 'auto': then as listed "
+        "nevertheless, if training labels tell the two ends of edges apart.",
+        (AUTO, _SENSED, _LISTED),
+        before=_SENSED,
+    )
     directions: str = choice(
         "joined",
         "Words of the hops: powers of the undirected graph, or all words of edges out and in up to 'num_hops' letters.",
@@ -287,25 +298,32 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """What to read, and with it whether by local blocks, as far as their settings are the defaults."""
+        """What to read, and with it whether by local blocks, as far as their settings are the defaults; and along which
+        edges these go."""
+        edges = ("block_edges",) if self.num_blocks and self.block_edges == AUTO else ()
         if self.reads != AUTO:
-            return ()
+            return edges
         defaults = {each.name: each.default for each in fields(self)}
         left = tuple(name for name in self.settles if getattr(self, name) == defaults[name])
-        return left if {"num_blocks", "num_layers"} <= {*left} else ("reads",)
+        return left if {"num_blocks", "num_layers"} <= {*left} else ("reads", *edges)
 
     def offers(self, graph: Graph, split: int) -> list[Self]:
         undecided = self.undecided
         if not undecided:
             return [self]
-        from glognn.models.reading import choose_inputs
+        from glognn.models.reading import choose_inputs, tell_ends_apart
 
+        edges: dict[str, Any] = {"block_edges": _LISTED if tell_ends_apart(graph, split) else _SENSED}
+        if "reads" not in undecided:
+            return [replace(self, **edges)]
         reads = choose_inputs(graph, split, _OFFERED)
         own = [name for name in reads if not INPUTS[name].of_nodes] or [DEGREES]
         every = [name for name in _OFFERED if graph.x is not None or not INPUTS[name].of_features]
         found: list[dict[str, Any]] = [{"reads": " ".join(reads)}]
         if "num_blocks" in undecided:
-            found += [{"reads": " ".join(every)} | _DIRECT, {"reads": " ".join(own)} | _DEEP]
+            found += [{"reads": " ".join(every)} | _DIRECT, {"reads": " ".join(own)} | _DEEP | edges]
+        elif "block_edges" in undecided:
+            found = [each | edges for each in found]
         kept = [{name: value for name, value in each.items() if name in undecided} for each in found]
         return [replace(self, **each) for each in kept]
 
@@ -327,7 +345,9 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
     @property
     def neighbours(self) -> tuple[str, ...]:
         """The operators of the local blocks."""
-        return (OUT, IN) if self.num_blocks else ()
+        if not self.num_blocks:
+            return ()
+        return (LISTED_OUT, LISTED_IN) if self.block_edges == _LISTED else (OUT, IN)
 
     @property
     def normalizes_columns(self) -> bool:
