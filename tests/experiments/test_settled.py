@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from glognn import GloGNNClassifier
 from glognn.data.npz import write_npz
+from glognn.experiments.auto import auto
 from glognn.experiments.batches import Batch
 from glognn.experiments.config import RunConfig, read_config, resolve
 from glognn.experiments.confirmation import validation_scores
@@ -137,6 +139,17 @@ def test_what_was_decided_of_an_interrupted_run_is_not_decided_again(
     [other] = resolve(["glognn2"], None, {"epochs": 8, "threads": 1, "num_hops": 2}, config.dataset, "0")
     assert settled_batches(Batch(folder, (Job(folder / "split-0", other, 0, "", ""),)), loaded.graph)
     assert asked == [1, 0]  # of other settings
+
+
+def test_a_member_of_a_portfolio_may_be_another_model_on_each_split(config: RunConfig, tmp_path: Path) -> None:
+    (tmp_path / "portfolio.toml").write_text('[[member]]\nname = "default"\nmodel = "glognn2"\n')
+    options: dict[str, Any] = {"epochs": 8, "threads": 1, "portfolio": tmp_path / "portfolio.toml"}
+    record = auto(config.dataset, out=tmp_path / "auto", **options).record
+    alone = run_splits(tmp_path / "run", config, load_graph(config))
+    assert record["members"][0]["val"] == pytest.approx(alone["scores"]["selected"]["val"])
+    for split, reads in CHOSEN.items():
+        member = tmp_path / "auto" / "members" / "default" / f"split-{split}"
+        assert read_config(member / "config.toml").model.as_dict()["reads"] == reads
 
 
 def test_searches_judge_the_default_as_it_is_used(config: RunConfig) -> None:

@@ -146,12 +146,22 @@ def in_a_row(*, shuffled: bool = False, classes: int = 3) -> Graph:
     return graph_of(y, torch.where(turned & shuffled, edges.flip(0), edges), torch.randn(600, 5))
 
 
+def hubs_in_a_random_order(seed: int) -> Graph:
+    """Edges from the lower number to the higher, of which hubs have many: with few hubs, more lead from one class."""
+    generator = torch.Generator().manual_seed(seed)
+    y = torch.randint(0, 2, (600,), generator=generator)
+    ends = torch.stack([torch.randint(0, 600, (8,), generator=generator).repeat(250), torch.randint(0, 600, (2000,))])
+    low, high = ends.min(dim=0).values, ends.max(dim=0).values
+    return graph_of(y, torch.stack([low, high])[:, low < high], None)
+
+
 def test_labels_tell_the_ends_of_edges_apart() -> None:
     graph, shuffled = in_a_row(), in_a_row(shuffled=True)
     assert tell_ends_apart(graph, 0)
     assert not tell_ends_apart(shuffled, 0)
     assert not tell_ends_apart(in_a_row(classes=2), 0), "as many edges lead one way as the other"
     assert not tell_ends_apart(by_features(), 0), "its list says something of direction by itself"
+    assert not any(tell_ends_apart(hubs_in_a_random_order(seed), 0) for seed in range(20))
     train = graph.masks["train"][:, 0]
     scrambled = torch.where(train, graph.y, graph.y[torch.randperm(600, generator=torch.Generator().manual_seed(5))])
     assert tell_ends_apart(replace(graph, y=scrambled), 0), "other labels are not looked at"

@@ -113,21 +113,29 @@ def choose_inputs(graph: Graph, split: int, offered: Sequence[str]) -> list[str]
 def tell_ends_apart(graph: Graph, split: int) -> bool:
     """Whether training labels tell the two ends of edges apart, of which the list says nothing (``lists_one_way``).
 
-    Bowker's test of symmetry (JASA 1948), on edges between training nodes of different classes: if the order of the two
-    ends means nothing, as many lead from one class to another as back.
+    If the order of the two ends means nothing, about as many edges lead from one class to another as back, of those
+    between training nodes: Bowker's test of symmetry (JASA 1948). But nodes may have been numbered in a random order,
+    and each edge listed from the lower number on, which turns all edges of some nodes the same way. So the variance is
+    that under such an order, e + sum over nodes of d (d - 1) / 3, with e edges between two classes and d of them at a
+    node.
     """
     if not lists_one_way(graph.adjacency):
         return False
-    entries, train = graph.adjacency.matrix.to_scipy().tocoo(), graph.masks["train"][:, split].cpu().numpy()
-    known, y = train[entries.row] & train[entries.col], graph.y.cpu().numpy()
-    pairs = y[entries.row[known]] * graph.num_classes + y[entries.col[known]]
-    counts = np.bincount(pairs, minlength=graph.num_classes**2).reshape(graph.num_classes, -1)
-    either = np.triu(counts + counts.T, 1)
-    more = np.triu(np.abs(counts - counts.T), 1)
-    met = either > 0
-    statistic = (more[met] ** 2 / either[met]).sum()
-    surely = chi2.sf(statistic, met.sum()) < BY_CHANCE if met.any() else False
-    return bool(surely and more.sum() >= APART * either.sum())
+    train, classes = graph.masks["train"][:, split].cpu().numpy(), graph.num_classes
+    entries, y = graph.adjacency.matrix.to_scipy().tocoo(), graph.y.cpu().numpy()
+    known = train[entries.row] & train[entries.col] & (y[entries.row] != y[entries.col])
+    source, target = entries.row[known], entries.col[known]
+    ends, others = np.concatenate([source, target]), np.concatenate([target, source])
+    places, degrees = np.unique(ends.astype(np.int64) * classes + y[others], return_counts=True)
+    pairs = np.zeros((classes, classes))  # of edges at one node, by its class and that of their other ends
+    np.add.at(pairs, (y[places // classes], places % classes), degrees * (degrees - 1.0))
+    counts = np.zeros((classes, classes))
+    np.add.at(counts, (y[source], y[target]), 1)
+    edges, more = counts + counts.T, np.abs(counts - counts.T)
+    met = np.triu(edges) > 0
+    statistic = (more**2 / np.where(met, edges + (pairs + pairs.T) / 3, 1))[met].sum()
+    surely = bool(met.any()) and chi2.sf(statistic, met.sum()) < BY_CHANCE
+    return surely and bool(more[met].sum() >= APART * edges[met].sum())
 
 
 class _Probe:

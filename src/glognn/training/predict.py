@@ -36,10 +36,11 @@ def predict(model: NodeModel[Any], data: Data | Graph, config: GraphConfig | Non
 
 @torch.no_grad()
 def predict_alike(models: Iterable[NodeModel[Any]], graph: Graph) -> Iterator[Tensor]:
-    """The same of each of several models of one shape, on the device of the graph, which is prepared once for all."""
-    shared: Any = None
+    """The same of each of several models, on the device of the graph, which is prepared once for those of one shape."""
+    shared, shape = None, None
     for model in models:
-        shared = model.shared(graph) if shared is None else shared
+        if (own := model.config.shape()) != shape:
+            shared, shape = model.shared(graph), own
         training = model.training
         model.eval()
         logits = model.logits(model.completed(shared, graph))
