@@ -32,15 +32,15 @@ def config_of(**settings: Any) -> RunConfig:
 
 
 def test_local_blocks_are_taken_where_surroundings_tell_the_class() -> None:
-    deep, plain = settled([config_of(), config_of(dropout=0.7, num_layers=1)], by_surroundings(), [0, 1])
-    assert (deep.model.reads, deep.model.num_blocks, deep.model.num_layers) == ("features", 12, 0)
-    assert deep.training.weight_decay == 5e-5
+    blocks, plain = settled([config_of(), config_of(dropout=0.7, num_layers=1)], by_surroundings(), [0, 1])
+    assert (blocks.model.reads, blocks.model.num_blocks, blocks.model.num_layers) == ("features degrees", 3, 0)
+    assert blocks.training.weight_decay == 5e-5
     assert plain.model == config_of(dropout=0.7, num_layers=1, reads="features").model
 
 
 def test_wishes_for_training_do_not_go_before_what_is_given() -> None:
     [given] = settled([config_of(weight_decay=0.01)], by_surroundings(), [0])
-    assert (given.model.num_blocks, given.training.weight_decay) == (12, 0.01)
+    assert (given.model.num_blocks, given.training.weight_decay) == (3, 0.01)
 
 
 @pytest.mark.parametrize(("name", "value"), [("FEWEST", 601), ("MOST", 1199)])
@@ -82,7 +82,7 @@ def test_labels_of_validation_and_test_nodes_are_not_looked_at() -> None:
     changed[others] = graph.y[others].flip(0)
     assert not torch.equal(changed, graph.y)
     [first], [second] = trials(graph, [0], epochs=5), trials(replace(graph, y=changed), [0], epochs=5)
-    assert first.said.keys() == second.said.keys() == {0, 1, 2}
+    assert first.said.keys() == second.said.keys() == {0, 1, 2, 3}
     for number in first.said:
         np.testing.assert_array_equal(first.said[number], second.said[number])
 
@@ -142,5 +142,5 @@ def test_progress_says_that_settings_are_tried_and_not_that_a_run_ended() -> Non
 
     listener = Listener()
     settled([config_of(epochs=4)], by_surroundings(), [0], [listener])
-    assert listener.begun == [f"glognn2, settings {number} of 3 tried on training labels" for number in (1, 2, 3)]
-    assert (listener.epochs, listener.ended) == (12, 0)
+    assert listener.begun == [f"glognn2, settings {number} of 4 tried on training labels" for number in range(1, 5)]
+    assert (listener.epochs, listener.ended) == (16, 0)

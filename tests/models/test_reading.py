@@ -170,7 +170,7 @@ def test_labels_tell_the_ends_of_edges_apart() -> None:
         for offer in GloGNN2Config(reads="features", num_blocks=blocks).offers(each, 0):
             assert offer.block_edges == ("auto" if not blocks else "listed" if each is graph else "sensed")
             assert offer.undecided == ()
-    assert [each.block_edges for each in GloGNN2Config().offers(graph, 0)] == ["auto", "auto", "listed"]
+    assert [each.block_edges for each in GloGNN2Config().offers(graph, 0)] == ["auto", "auto", "listed", "listed"]
     assert (
         GloGNN2Config(reads="features", num_blocks=2, block_edges="sensed").offers(graph, 0)[0].block_edges == "sensed"
     )
@@ -180,10 +180,11 @@ def test_what_is_decided_and_what_else_is_offered() -> None:
     config = GloGNN2Config()
     assert (config.reads, config.undecided) == ("auto", config.settles)
     assert list(config.inputs) == list(OFFERED)  # as long as nothing is decided
-    first, direct, deep = config.offers(by_name(), 0)
+    first, direct, few, deep = config.offers(by_name(), 0)
     assert (first.reads, first.undecided) == ("features link", ())
     assert replace(first, reads="auto") == config
     assert (direct.reads, direct.degree_weight, direct.num_layers) == ("features link degrees", 1.0, 0)
+    assert (few.reads, few.num_blocks, few.block_norm, few.dropout) == ("features degrees", 3, "batch", 0.7)
     assert (deep.reads, deep.num_blocks, deep.block_norm, deep.dropout) == ("features", 12, "batch", 0.2)
     assert first.offers(by_features(), 0) == [first]
     assert set(GloGNN2(5, 2, 400).encoder.weights) == set(OFFERED)
@@ -202,6 +203,7 @@ def test_nothing_given_by_hand_is_offered_otherwise() -> None:
     assert [each.reads for each in GloGNN2Config().offers(by_name(features=False), 0)] == [
         "link",
         "link degrees",
+        "degrees",
         "degrees",
     ]
 

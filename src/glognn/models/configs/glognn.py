@@ -204,9 +204,12 @@ _OFFERED = (FEATURES, LINK, DEGREES)
 """Inputs of which ``auto`` chooses."""
 _SENSED, _LISTED = "sensed", "listed"
 _DIRECT: dict[str, Any] = {"degree_weight": 1.0, "num_layers": 0}
+_FEW = _DIRECT | {"num_blocks": 3, "block_norm": "batch", "dropout": 0.7}
 _DEEP = _DIRECT | {"num_blocks": 12, "block_norm": "batch", "dropout": 0.2}
 _DEEP_TRAINING = {"weight_decay": 5e-5}
-"""What it offers besides: an encoder that reads all there is, and local blocks that read what is not known by name."""
+"""What it offers besides: an encoder that reads all there is, and a few local blocks, and many, that read what is not
+known by name.
+"""
 
 
 class GloGNN2Config(ObjectiveConfig, ModelConfig):
@@ -255,7 +258,7 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         "into it ('link_in'), 'degrees', means of the features of all neighbours ('neighbours'), of those that a node "
         "points to ('neighbours_out') and of those that point to it ('neighbours_in'). 'auto': of features, link and "
         "degrees those that training labels speak for (all three, where a model is built without them), through the "
-        "layers, twelve local blocks or neither, whichever does best in short trainings on these labels.",
+        "layers, three or twelve local blocks or neither, whichever does best in short trainings on these labels.",
         (AUTO, *_READABLE),
     )
     gated: str = several("", "Those of 'reads' with a learnt weight that can reach zero.", _READABLE)
@@ -319,9 +322,11 @@ class GloGNN2Config(ObjectiveConfig, ModelConfig):
         reads = choose_inputs(graph, split, _OFFERED)
         own = [name for name in reads if not INPUTS[name].of_nodes] or [DEGREES]
         every = [name for name in _OFFERED if graph.x is not None or not INPUTS[name].of_features]
+        unnamed = [name for name in every if not INPUTS[name].of_nodes]
         found: list[dict[str, Any]] = [{"reads": " ".join(reads)}]
         if "num_blocks" in undecided:
-            found += [{"reads": " ".join(every)} | _DIRECT, {"reads": " ".join(own)} | _DEEP | edges]
+            blocks = [{"reads": " ".join(unnamed)} | _FEW, {"reads": " ".join(own)} | _DEEP]
+            found += [{"reads": " ".join(every)} | _DIRECT, *(each | edges for each in blocks)]
         elif "block_edges" in undecided:
             found = [each | edges for each in found]
         kept = [{name: value for name, value in each.items() if name in undecided} for each in found]
