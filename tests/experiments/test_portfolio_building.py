@@ -70,6 +70,21 @@ def test_the_first_is_the_best_of_the_quick_ones() -> None:
     assert [step.member.name for step in build_portfolio([graph])][:2] == ["two", "three"]
 
 
+def test_a_gain_counts_for_the_time_it_takes() -> None:
+    """On eight nodes of which the first knows six; the second knows the seventh, the third both that are left."""
+    y = [0, 1] * 4
+    knows = {"one": range(6), "two": [0, 1, 6], "three": [0, 1, 6, 7]}
+    said = np.stack([sure([node in known for node in range(8)], y) for known in knows.values()])
+    said[1:] = np.where(np.arange(2) == np.array(y)[:, np.newaxis], 0.99, 0.01)
+    said[1, 7], said[1, 2:6], said[2, 2:6] = 0.5, 0.5, 0.5
+    splits = [Said(said, np.array(y), said, np.array(y))]
+    members = [Member(name, "mlp") for name in NAMES]
+    for seconds, second in (((1.0, 1.0, 1.0), "three"), ((1.0, 1.0, 40.0), "two")):
+        graph = JudgedGraph("graph", Scoring("accuracy"), members, seconds, splits)
+        steps = build_portfolio([graph])
+        assert [step.member.name for step in steps][:2] == ["one", second]
+
+
 def test_members_of_one_name_are_one_member() -> None:
     graph = judged("graph", {"one": [True] * 4})
     other = JudgedGraph("other", graph.scoring, [Member("one", "gcn")], [1.0], graph.splits)

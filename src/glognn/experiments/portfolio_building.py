@@ -3,13 +3,15 @@
 Each graph is a finished ``auto`` folder with given splits. What some members are worth on it is what their ensemble,
 weighted on the validation nodes of each split, scores on its test nodes. The first member is the one that is worth most
 on average over graphs among those that take less time than most, so that there is an answer soon, and the next is
-always the one whose addition is (Xu et al., Hydra, AAAI 2010, with ensembles in place of the best by itself). Graphs
-with few test nodes count less: there chance makes larger differences than members do. Which graphs a portfolio is
-built from says on which graphs it is not to be judged.
+always the one whose addition gains most (Xu et al., Hydra, AAAI 2010, with ensembles in place of the best by itself)
+for the root of the time that it takes: where time is short those that take much come late. Graphs with few test nodes
+count less: there chance makes larger differences than members do. Which graphs a portfolio is built from says on which
+graphs it is not to be judged.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -34,6 +36,8 @@ from glognn.training.positive import scoring
 SPREAD = 0.01
 """By how much scores on graphs differ from what members are worth in general, chance apart; beside the standard error
 of a graph's scores it says how much the graph counts."""
+LEAST_TIME = 0.25
+"""Of the usual time of a member: one that takes less is not worth more for that."""
 MOST_NODES = 2_000
 """Of the validation nodes, and of the test nodes, of a split: more change no order, and cost time."""
 
@@ -154,7 +158,8 @@ def _some(nodes: Integers) -> Integers:
 def build_portfolio(
     graphs: Sequence[JudgedGraph], size: int | None = None, told: Callable[[Step], None] = lambda step: None
 ) -> list[Step]:
-    """Members in the order in which they add most; those of equal names must have equal settings on all graphs.
+    """Members in the order in which they add most for their time; those of equal names must have equal settings on all
+    graphs.
 
     Args:
         graphs: What members are worth on each graph.
@@ -168,13 +173,21 @@ def build_portfolio(
         for member in graph.members:
             if known.setdefault(member.name, member) != member:
                 raise InputError(f"The member '{member.name}' of {graph.name} has other settings on another graph.")
-    steps: list[Step] = []
+    times, steps, reached = _times(graphs), list[Step](), 0.0
+    usual = statistics.median(times.values())
+
+    def value(worth: float, time: float) -> float:
+        """A gain for the time it takes, or a loss."""
+        root, gain = math.sqrt(max(time / usual, LEAST_TIME)), worth - reached
+        return gain / root if gain > 0 else gain * root
+
     while known and len(steps) != size:
         chosen = [step.member.name for step in steps]
-        tried = known if chosen else _quick(graphs)
-        worth = {name: _mean(graphs, [*chosen, name]) for name in tried}
-        best = max(worth, key=worth.__getitem__)
-        steps.append(Step(known.pop(best), worth[best]))
+        worth = {name: _mean(graphs, [*chosen, name]) for name in known if chosen or times[name] <= usual}
+        values = {name: value(found, times[name]) if chosen else found for name, found in worth.items()}
+        best = max(values, key=values.__getitem__)
+        reached = worth[best]
+        steps.append(Step(known.pop(best), reached))
         told(steps[-1])
     return steps
 
@@ -184,12 +197,11 @@ def _mean(graphs: Sequence[JudgedGraph], names: Sequence[str]) -> float:
     return 100 * statistics.fmean([graph.worth(names) for graph in graphs], [graph.weight for graph in graphs])
 
 
-def _quick(graphs: Sequence[JudgedGraph]) -> list[str]:
-    """The members that, of all graphs' times taken together, take at most as long as the one in the middle."""
+def _times(graphs: Sequence[JudgedGraph]) -> dict[str, float]:
+    """How long each member takes over what is usual on a graph, geometric mean."""
     shares: dict[str, list[float]] = {}
     for graph in graphs:
         usual = max(statistics.median(graph.seconds), 1e-3)
         for member, seconds in zip(graph.members, graph.seconds, strict=True):
             shares.setdefault(member.name, []).append(max(seconds, 1e-3) / usual)
-    means = {name: statistics.geometric_mean(found) for name, found in shares.items()}
-    return [name for name, mean in means.items() if mean <= statistics.median(means.values())]
+    return {name: statistics.geometric_mean(found) for name, found in shares.items()}
