@@ -18,7 +18,7 @@ _PICTURES = (".png", ".svg")
 
 
 def leaderboard_table(rows: Sequence[Standing], metric: str = "accuracy") -> Table:
-    """A row for each, the best single member with a star; below it, why some have no scores."""
+    """A row for each that has a score, the best single member with a star; below it, why the others have none."""
     tested = any(each.test is not None for each in rows)
     numbers = (
         in_unit("validation", metric),
@@ -30,7 +30,7 @@ def leaderboard_table(rows: Sequence[Standing], metric: str = "accuracy") -> Tab
     )
     heads = [Column(name, whole=True) for name in ("member", "model")]
     heads += [Column(name, number=True, whole=True) for name in numbers]
-    return table(heads, [_row(each, metric, tested) for each in rows], note=_reasons(rows))
+    return table(heads, [_row(each, metric, tested) for each in rows if each.val is not None], note=_reasons(rows))
 
 
 def _row(each: Standing, metric: str, tested: bool) -> Row:
