@@ -384,6 +384,13 @@ def test_without_triton_one_line_says_so(monkeypatch: pytest.MonkeyPatch, caplog
     kernels._available.cache_clear()
 
 
+@pytest.mark.parametrize(("entries", "longest"), [(2_000, 64), (8192 * 300, 300), (8192 * 1100, 1024)])
+def test_rows_are_cut_so_that_no_program_has_much_more_to_do_than_others(entries: int, longest: int) -> None:
+    starts, columns = torch.tensor([0, entries], dtype=torch.int32), torch.arange(entries, dtype=torch.int32)
+    plan = RowPlan.of(torch.sparse_csr_tensor(starts, columns, torch.ones(entries), (1, entries)))
+    assert int((plan.pieces.ends - plan.pieces.begins).max()) == longest
+
+
 def test_long_rows_are_cut_and_every_entry_is_in_one_piece() -> None:
     made = sp.csr_array(np.tri(40)[::-1])
     csr = SparseMatrix.from_scipy(made).csr

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-PIECE = 1024
+LEAST_PIECE, MOST_PIECE = 64, 1024
 """Entries of a row that are summed one after the other; longer rows are cut."""
+SHARES = 8192
+"""Of all entries a piece has at most this share, where it is within these bounds: about so many programs run at once,
+and all wait for the one that has most to do.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,9 @@ class RowPlan:
     ones: bool
 
     @classmethod
-    def of(cls, csr: Tensor, piece: int = PIECE) -> RowPlan:
+    def of(cls, csr: Tensor, piece: int | None = None) -> RowPlan:
+        if piece is None:
+            piece = min(max(csr.values().numel() // SHARES, LEAST_PIECE), MOST_PIECE)
         starts = csr.crow_indices()
         begins, ends = starts[:-1], starts[1:]
         order = torch.argsort(ends - begins, descending=True, stable=True).to(starts.dtype)
