@@ -166,7 +166,7 @@ def test_the_default_engine_allocates_what_is_predicted(
 @pytest.mark.parametrize(
     ("name", "classes", "settings"),
     [
-        *itertools.product(("glognn++", "glognn2"), (2, 5, 9), ({},)),
+        *itertools.product(("glognn++", "glognn2"), (2, 5, 9, 18), ({},)),
         ("glognn2", 18, {"num_layers": 0, "num_blocks": 2, "block_norm": "batch"}),
         ("glognn2", 40, {"num_layers": 0}),
     ],

@@ -160,57 +160,51 @@ void Group::hops_backward(Scratch& scratch, int64_t layer, const float* Q, doubl
     }
 }
 
+// What the betas of a member are multiplied by in a layer.
+inline double Group::scale_free(int64_t layer, int b) const {
+    const int per = engine.lanes.slots;
+    if (!per) return wide_times[layer * static_cast<int64_t>(slots.size())];
+    return small[layer * vectors + b / per].scale_free[b % per];
+}
+
+// From these sums, added up in the first piece's, to the gradients of lambda, of tau and of what betas are multiplied by.
+void Group::hops_learn(Scratch& scratch, int64_t layer) {
+    const int64_t hops = engine.problem.hops, row = vectors * LANES, short_row = training_vectors * LANES;
+    const double* lambda = scratch.lambda.data();
+    for (int b = 0; b < count; ++b) {
+        const int lane = engine.lane(b);
+        const double tau = lane_tau[lane], beta2 = engine.settings[first + b].beta2;
+        const double scaled = beta2 * scale_free(layer, b);
+        double reached = 0;  // <D, P Q>
+        for (int64_t k = 0; k < hops; ++k) {
+            double total = 0;
+            for (int j = 0; j < engine.c; ++j) total += lambda[k * short_row + lane + j];
+            scratch.hop_gradients[b * hops + k] += scaled * tau * total;
+            reached += static_cast<double>(lane_hops[k * row + lane]) * total;
+        }
+        scratch.scale_free[b] = beta2 * tau * reached;
+        scratch.tau_gradients[b] += scaled * reached;
+    }
+}
+
 // From the gradients of B and T to those of the Gram matrices and of S.
 template <int N>
 void Group::solve_backward(Scratch& scratch, int layer) {
     constexpr int MOST = N ? N : MAX_CLASSES;
     const int C = N ? N : engine.c, per = engine.lanes.slots;
-    const int64_t coefficient = engine.problem.coefficient;
     for (int b = 0; b < count; ++b) {
         const Member& m = engine.settings[first + b];
         const int v = b / per, place = b % per;
         Small& group = small[layer * vectors + v];
         const float* scale = lane_scale + v * LANES + place * C;
-        const double rest = 1 - m.gamma;
-        const double *G = group.gram[place].a, *inverse = group.inverse[place].a;
-        const double tau = lane_tau[v * LANES + place * C];
-        double *dT = scratch.to_mixed[b].a, *dB = scratch.to_q[b].a, *ds = scratch.scale_gradients.data() + b * C;
-        double B[MOST * MOST], T[MOST * MOST], dG[MOST * MOST], X[MOST * MOST], Y[MOST * MOST];
-        for (int k = 0; k < C * C; ++k) {
-            dT[k] *= rest * tau;
-            B[k] = rest * inverse[k];
-        }
-        if (coefficient == EXACT)  // to_q was summed with H, and V is H S
-            for (int i = 0; i < C; ++i)
-                for (int j = 0; j < C; ++j) dB[i * C + j] *= static_cast<double>(scale[i]);
-        if (coefficient == RELEASED) {
-            product(C, G, C, 1, B, C, 1, T);
-            for (int i = 0; i < C; ++i)
-                for (int j = 0; j < C; ++j) {
-                    const int k = i * C + j;
-                    const double si = scale[i], sj = scale[j];
-                    ds[j] += dB[k] * B[k] + dT[k] * si * T[k];
-                    ds[i] += dT[k] * sj * T[k];
-                    dB[k] *= sj;
-                    dT[k] *= si * sj;
-                }
-        }
-        product(C, dT, C, 1, B, 1, C, dG);  // T = G B
-        product(C, G, 1, C, dT, C, 1, X);
-        for (int k = 0; k < C * C; ++k) X[k] = rest * (X[k] + dB[k]);
-        product(C, inverse, C, 1, X, C, 1, Y);
-        product(C, Y, C, 1, inverse, C, 1, X);
-        for (int k = 0; k < C * C; ++k) dG[k] -= rest * rest * X[k];
-        if (engine.problem.scale_free) {
-            double trace = 0, dt = scratch.scale_free[b];
-            for (int k = 0; k < C; ++k) trace += G[k * C + k];
-            for (int k = 0; k < C; ++k) dt -= (m.beta1 + m.beta2) * X[k * C + k];
-            for (int k = 0; k < C; ++k) dG[k * C + k] += trace > 0 ? dt / C : 0;
-        }
+        double dG[MOST * MOST];
+        factors_backward<MOST>(engine.problem, m, C, scale, lane_tau[v * LANES + place * C], scratch.scale_free[b],
+                               group.gram[place].a, group.inverse[place].a, scratch.to_mixed[b].a, scratch.to_q[b].a,
+                               scratch.scale_gradients.data() + b * C, dG);
         for (int i = 0; i < C; ++i)
             for (int j = 0; j < C; ++j) {
                 const double both = dG[i * C + j] + dG[j * C + i];
-                const double si = coefficient == EXACT ? static_cast<double>(scale[i]) : 1.0;
+                const double si = engine.problem.coefficient == EXACT ? static_cast<double>(scale[i]) : 1.0;
                 group.from_gram[i][place * C + j] = static_cast<float>(si * both);
             }
     }
@@ -222,6 +216,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
     constexpr int MOST = N ? N : MAX_CLASSES;
     const int C = N ? N : engine.c;
     loss<N>(scratch, losses);
+    if (!engine.lanes.slots) return by_vectors(training_vectors, [&](auto count) { wide_backward<count>(scratch); });
     const int64_t row = vectors * LANES, short_row = training_vectors * LANES;
     const Lanes& lanes = engine.lanes;
     const Problem& problem = engine.problem;
@@ -234,7 +229,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
             for (int b = 0; b < count; ++b)
                 for (int k = 0; k < C * C; ++k) of[b].a[k] += of[squares(piece) + b].a[k];
     };
-    double *hop_gradients = scratch.hop_gradients.data(), *scale_gradients = scratch.scale_gradients.data();
+    double* scale_gradients = scratch.scale_gradients.data();
     std::fill(scratch.hop_gradients.begin(), scratch.hop_gradients.end(), 0.0);
     std::fill(scratch.scale_gradients.begin(), scratch.scale_gradients.end(), 0.0);
     double* tau_gradients = scratch.tau_gradients.data();
@@ -295,20 +290,7 @@ void Group::layers_backward(Scratch& scratch, double* losses) {
             by_vectors(training_vectors,
                        [&](auto size) { hops_backward<decltype(size)::value>(scratch, layer, Q, lambda); });
             for (int64_t k = sums; k < engine.pieces * sums; ++k) lambda[k % sums] += lambda[k];
-            for (int b = 0; b < count; ++b) {
-                const int v = b / per, lane = b % per * C;
-                const double tau = lane_tau[v * LANES + lane], beta2 = engine.settings[first + b].beta2;
-                const double scaled = beta2 * small[layer * vectors + v].scale_free[b % per];
-                double reached = 0;  // <D, P Q>
-                for (int k = 0; k < hops; ++k) {
-                    double total = 0;
-                    for (int j = 0; j < C; ++j) total += lambda[(k * training_vectors + v) * LANES + lane + j];
-                    hop_gradients[b * hops + k] += scaled * tau * total;
-                    reached += static_cast<double>(lane_hops[k * row + v * LANES + lane]) * total;
-                }
-                scratch.scale_free[b] = beta2 * tau * reached;
-                tau_gradients[b] += scaled * reached;
-            }
+            hops_learn(scratch, layer);
             engine.by_piece([=, &lanes, &to_q](int64_t piece, Range range) {
                 for (int v = 0; v < training_vectors; ++v)
                     for (int64_t begin = range.begin; begin < range.end; begin += BLOCK_ROWS) {

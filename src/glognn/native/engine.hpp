@@ -5,7 +5,7 @@
 // 16 / c members ("slots"), which fill it in hops, Gram matrices and c x c products. With dropout or batch normalisation
 // a member has one more slot for its evaluation, which needs the same weights as the next step. Lanes never mix
 // members, and a sum has one order: a member's bits do not depend on its neighbours or on the number of threads. Members
-// of more than 16 classes, which have no layers, are a group each, and a slot is then several vectors.
+// of more than 16 classes are a group each, and a slot is then several vectors.
 //
 // All memory is taken when the engine is made; a step takes none.
 
@@ -70,6 +70,8 @@ struct Group {
     std::vector<int> evaluation;  // slot of each member
     std::vector<Buffer> embeddings, reached_from;
     Array<Small> small;  // layer after layer, vector after vector
+    Buffer wide_rows;                       // the same where classes fill several vectors (wide.hpp)
+    Array<double> wide_squares, wide_times;
     Buffer lane_gamma, lane_hops, lane_scale, lane_share, lane_tau;
     Buffer lane_beta2;  // of every layer: it may depend on the embedding
     Array<uint16_t> train_bits, label_bits;  // rows x training vectors
@@ -87,8 +89,17 @@ struct Group {
     void read_parameters();
     void solve(int layer);
     template <int N> INLINE void solve_backward(Scratch&, int layer);
-    template <int P> void hops_forward(Scratch&, int64_t layer, const float* Q, float* target);
+    template <int P> void hops_forward(Scratch&, int64_t layer, const float* Q, float* target, int64_t from);
     template <int P> void hops_backward(Scratch&, int64_t layer, const float* Q, double* lambda);
+    void hops_learn(Scratch&, int64_t layer);
+    // wide.hpp
+    enum Kind { TO_Q, TO_MIXED, FROM_Q, FROM_MIXED, FROM_GRAM, KINDS };
+    float* rows(int64_t layer, int64_t slot, Kind kind);
+    double* square(int64_t layer, int64_t slot, bool inverse);
+    double scale_free(int64_t layer, int b) const;
+    template <int V> void wide_forward(Scratch&);
+    template <int V> void wide_backward(Scratch&);
+    void wide_solve(int64_t layer, int slot);
 };
 
 // How many nodes of train, val and test sets are right, and the validation loss, in sums.
@@ -260,13 +271,15 @@ template <class Body> INLINE void by_classes([[maybe_unused]] int c, Body&& body
     body(Count<0>());
 }
 
-// Calls body(integral constant) with the vectors in a row of a group.
+// Calls body(integral constant) with the vectors in a row of a group, or of a slot.
 template <class Body> INLINE void by_vectors(int count, Body&& body) {
-    static_assert(GROUP_VECTORS == 2, "a case for each number of vectors");
+    static_assert(GROUP_VECTORS == 2 && WIDEST == 4 * LANES, "a case for each number of vectors");
     switch (count) {
         case 1: return body(Count<1>());
         case 2: return body(Count<2>());
-        default: throw std::logic_error("a row of a group has " + std::to_string(count) + " vectors, not 1 or 2");
+        case 3: return body(Count<3>());
+        case 4: return body(Count<4>());
+        default: throw std::logic_error("a row has " + std::to_string(count) + " vectors, not 1 to 4");
     }
 }
 

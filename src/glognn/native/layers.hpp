@@ -40,27 +40,11 @@ void Group::solve(int layer) {
         Small& group = small[layer * vectors + v];
         const float* scale = lane_scale + v * LANES + place * c;
         const double rest = 1 - m.gamma;
-        double* G = group.gram[place].a;
-        double* inverse = group.inverse[place].a;
-        double system[MAX_CLASSES * MAX_CLASSES], B[MAX_CLASSES * MAX_CLASSES], T[MAX_CLASSES * MAX_CLASSES];
-        if (coefficient == EXACT)
-            for (int i = 0; i < c; ++i)
-                for (int j = 0; j < c; ++j) G[i * c + j] *= static_cast<double>(scale[i]) * scale[j];
-        double t = 1;
-        if (engine.problem.scale_free) {
-            double trace = 0;
-            for (int k = 0; k < c; ++k) trace += G[k * c + k];
-            t = trace > 0 ? trace / c : 1;
-        }
+        double B[MAX_CLASSES * MAX_CLASSES], T[MAX_CLASSES * MAX_CLASSES];
+        const double t = factors<MAX_CLASSES>(engine.problem, m, c, scale, group.gram[place].a, group.inverse[place].a, B, T);
         group.scale_free[place] = t;
-        const double b = (m.beta1 + m.beta2) * t;
         for (int j = 0; j < c; ++j)
             lane_beta2[(layer * vectors + v) * LANES + place * c + j] = static_cast<float>(m.beta2 * t);
-        for (int k = 0; k < c * c; ++k) system[k] = rest * rest * G[k];
-        for (int k = 0; k < c; ++k) system[k * c + k] += b;
-        invert(c, system, inverse);
-        for (int k = 0; k < c * c; ++k) B[k] = rest * inverse[k];
-        product(c, G, c, 1, B, c, 1, T);
         for (int i = 0; i < c; ++i)
             for (int j = 0; j < c; ++j) {
                 const double si = scale[i], sj = scale[j];
@@ -77,18 +61,20 @@ void Group::solve(int layer) {
     }
 }
 
-// target += beta2 P Q with P Q = A (lambda_1 Q + A (lambda_2 Q + ...)), from the inside out.
+// target += beta2 P Q with P Q = A (lambda_1 Q + A (lambda_2 Q + ...)), from the inside out; of P vectors in a row, from
+// a lane on.
 template <int P>
-void Group::hops_forward(Scratch& scratch, int64_t layer, const float* Q, float* target) {
+void Group::hops_forward(Scratch& scratch, int64_t layer, const float* Q, float* target, int64_t from) {
     const Problem& problem = engine.problem;
     const int hops = static_cast<int>(problem.hops);
     const int64_t row = vectors * LANES;
     const float* source = Q;
+    const float* const shares = lane_hops + from;
     Vector factor[P], here[P];
-    for (int p = 0; p < P; ++p) factor[p] = load(lane_hops + (hops - 1) * row + p * LANES);
+    for (int p = 0; p < P; ++p) factor[p] = load(shares + (hops - 1) * row + p * LANES);
     for (int k = hops - 2; k >= 0; --k) {
         float* out = source == scratch.reach.data ? scratch.reach_other : scratch.reach;
-        for (int p = 0; p < P; ++p) here[p] = load(lane_hops + k * row + p * LANES);
+        for (int p = 0; p < P; ++p) here[p] = load(shares + k * row + p * LANES);
         engine.ranges(problem.adjacency, [=, &problem](Range range) {
             multiply<P>(problem.adjacency, range, source, row, LANES, [&](int64_t i, const Vector* total) {
                 for (int p = 0; p < P; ++p)
@@ -99,7 +85,7 @@ void Group::hops_forward(Scratch& scratch, int64_t layer, const float* Q, float*
         source = out;
     }
     for (int p = 0; p < P; ++p)
-        factor[p] *= load(lane_beta2 + layer * row + p * LANES) * load(lane_tau + p * LANES);
+        factor[p] *= load(lane_beta2 + layer * row + from + p * LANES) * load(lane_tau + from + p * LANES);
     engine.ranges(problem.adjacency, [=, &problem](Range range) {
         multiply<P>(problem.adjacency, range, source, row, LANES, [&](int64_t i, const Vector* total) {
             float* out = target + i * row;
@@ -134,6 +120,7 @@ INLINE void gram(const Lanes& lanes, const float* H, int64_t row, Range range, d
 
 template <int N>
 void Group::layers_forward(Scratch& scratch) {
+    if (!engine.lanes.slots) return by_vectors(training_vectors, [&](auto count) { wide_forward<count>(scratch); });
     const int C = N ? N : engine.c;
     const int64_t n = engine.n, row = vectors * LANES;
     const Lanes& lanes = engine.lanes;
@@ -173,7 +160,7 @@ void Group::layers_forward(Scratch& scratch) {
             }
         });
         if (!hops) continue;
-        by_vectors(vectors, [&](auto count) { hops_forward<decltype(count)::value>(scratch, layer, Q, next); });
+        by_vectors(vectors, [&](auto count) { hops_forward<decltype(count)::value>(scratch, layer, Q, next, 0); });
     }
 }
 

@@ -8,6 +8,7 @@
 #include "encoder.hpp"
 #include "jumping.hpp"
 #include "layers.hpp"
+#include "wide.hpp"
 
 namespace {
 
@@ -26,7 +27,14 @@ Group::Group(Engine& e, int first_member, int members) : engine(e), first(first_
     const size_t row = static_cast<size_t>(vectors) * LANES;
     for (int64_t l = 0; l <= p.layers; ++l) embeddings.emplace_back(e.n * row);
     for (int64_t l = 0; l < p.layers; ++l) reached_from.emplace_back(p.hops ? e.n * row : 0);
-    small.resize(p.layers * vectors);
+    if (e.lanes.slots) {
+        small.resize(p.layers * vectors);
+    } else {
+        const int64_t all = p.layers * static_cast<int64_t>(slots.size());
+        wide_rows.resize(all * KINDS * e.c * Layout::padded(e.c));
+        wide_squares.resize(2 * all * e.c * e.c);
+        wide_times.resize(all);
+    }
     lane_gamma.resize(row);
     lane_beta2.resize(row * p.layers);
     lane_tau.resize(row);
@@ -128,10 +136,11 @@ void Group::step(Scratch& scratch, double* losses) {
                 gradient[j - k] = static_cast<float>(scratch.hop_gradients[b * hops + j]);
             update(layout.hops + k, gradient);
         }
-        if (problem.coefficient != PLAIN) {
+        for (int k = 0; problem.coefficient != PLAIN && k < c; k += LANES) {
             Vector gradient = splat(0);
-            for (int j = 0; j < c; ++j) gradient[j] = static_cast<float>(scratch.scale_gradients[b * c + j]);
-            update(layout.scale, gradient);
+            for (int j = k; j < std::min(k + LANES, c); ++j)
+                gradient[j - k] = static_cast<float>(scratch.scale_gradients[b * c + j]);
+            update(layout.scale + k, gradient);
         }
         if (problem.tau) {
             Vector gradient = splat(0);
@@ -215,13 +224,18 @@ Engine::Engine(const Problem& given)
         s.tau_gradients.resize(most);
         s.tau_parts.resize(pieces * most);
         s.loss.resize(pieces * most);
-        s.to_mixed.resize(pieces * most);
-        s.to_q.resize(pieces * most);
-        s.gram.resize(pieces * widest * (c / 2 + 1) * LANES);
+        if (lanes.slots) {
+            s.to_mixed.resize(pieces * most);
+            s.to_q.resize(pieces * most);
+            s.gram.resize(pieces * widest * (c / 2 + 1) * LANES);
+        } else if (problem.layers) {
+            s.gram.resize(pieces * widest * LANES * c);
+        }
         s.lambda.resize(pieces * problem.hops * training * LANES);
         s.hop_gradients.resize(most * problem.hops);
-        s.scale_gradients.resize(training * lanes.slots * c);
-        s.scale_parts.resize(pieces * training * lanes.slots * c);
+        const int scales = std::max(training * lanes.slots, 1) * c;
+        s.scale_gradients.resize(scales);
+        s.scale_parts.resize(pieces * scales);
     }
 }
 

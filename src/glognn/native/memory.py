@@ -91,7 +91,8 @@ class CoreSizes:
         columns = sum(each.columns for each in self.inputs)
         dense = columns + self.classes + len(self.inputs)
         dense += self.blocks * ((self.directions + 1) * (self.hidden + 1) + 2 * self.jumping + 2 * self.batch)
-        vectors = padded(self.classes) // LANES + self.scaled + self.tau + sum(each.gated for each in self.inputs)
+        vectors = (1 + self.scaled) * (padded(self.classes) // LANES) + self.tau
+        vectors += sum(each.gated for each in self.inputs)
         shares = padded(self.heads + self.blocks) if self.jumping else 0
         return dense * self.stride + LANES * vectors + padded(self.hops) + shares
 
@@ -116,7 +117,8 @@ class CoreSizes:
         for each, trained in zip(vectors, training, strict=True):
             row = each * LANES
             total += (self.layers + 1) * _buffer(self.nodes * row)
-            total += self.layers * (_buffer(self.nodes * row if self.hops else 0) + each * _SMALL)
+            total += self.layers * _buffer(self.nodes * row if self.hops else 0)
+            total += self.layers * each * _SMALL if slots else self._wide_bytes(1 + apart)
             total += 4 * _buffer(row) + _buffer(row * self.hops) + _buffer(row * self.layers)
             total += 2 * self.nodes * trained * _BITS
         cut = [self._blocks(*matrix) for matrix in self._matrices()]
@@ -126,15 +128,19 @@ class CoreSizes:
         if self.blocks:
             maps = (self.directions + 1) * self.hidden + 1
             scratch += 4 * wide + _buffer(maps * self.stride) + _buffer(4 * self.stride * self.pieces)
-        scales = slots * self.classes * max(training)
+        scales = self.classes * max(slots * max(training), 1)
         sums = most * (self.hops + 2) + scales
-        of_piece = (
-            2 * most + max(vectors) * (self.classes // 2 + 1) * LANES + self.hops * LANES * max(training) + scales
-        )
-        sums += self.pieces * of_piece
+        gram = max(vectors) * LANES * (self.classes // 2 + 1 if slots else self.classes * (self.layers > 0))
+        sums += self.pieces * (2 * most + gram + self.hops * LANES * max(training) + scales)
         sums += (self.heads + self.blocks) * (1 + self.stride // LANES) if self.jumping or self.blocks else 0
-        scratch += 2 * self.pieces * most * _SQUARE + sums * _DOUBLE
+        scratch += 2 * self.pieces * most * _SQUARE * (slots > 0) + sums * _DOUBLE
         return total + sum(cut) + (1 if shared else self.threads) * scratch
+
+    def _wide_bytes(self, slots: int) -> int:
+        """Matrices of the layers where classes fill several vectors: rows of each slot, and squares in float64."""
+        each = self.layers * slots
+        rows = _buffer(each * 5 * self.classes * padded(self.classes))
+        return rows + each * (2 * self.classes**2 + 1) * _DOUBLE
 
     def _vectors(self, slots: int) -> int:
         """Of so many slots, each the class scores of a member."""

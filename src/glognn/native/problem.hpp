@@ -35,8 +35,8 @@ struct Member {
 
 enum Coefficient : int64_t { PLAIN = 0, EXACT = 1, RELEASED = 2 };
 
-constexpr int MAX_CLASSES = LANES;  // of members with layers
-constexpr int WIDEST = 4 * LANES;   // of those without
+constexpr int MAX_CLASSES = LANES;  // that fit one vector
+constexpr int WIDEST = 4 * LANES;
 constexpr int MAX_INPUTS = 8;
 constexpr int MAX_DIRECTIONS = 2;
 
@@ -85,7 +85,7 @@ struct Layout {
         for (int64_t i = 0; i < p.inputs; ++i) input_bias[i] = take(stride);
         head_bias = take(padded(p.classes));
         hops = take(padded(p.hops));
-        scale = take(p.coefficient == PLAIN ? 0 : LANES);
+        scale = take(p.coefficient == PLAIN ? 0 : padded(p.classes));
         map_bias = take(p.blocks * map_biases);
         norm = take(p.jumping ? p.blocks * stride : 0);
         norm_bias = take(p.jumping ? p.blocks * stride : 0);

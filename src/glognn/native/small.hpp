@@ -15,9 +15,10 @@ struct Square {  // c x c in float64, row by row
 };
 
 // out = a b, with either factor transposed on demand through its strides.
+template <int MOST = MAX_CLASSES>
 INLINE void product(int c, const double* a, int ai, int ak, const double* b, int bk, int bj, double* out) {
     for (int i = 0; i < c; ++i) {
-        double row[MAX_CLASSES] = {};
+        double row[MOST] = {};
         for (int k = 0; k < c; ++k) {
             const double x = a[i * ai + k * ak];
             for (int j = 0; j < c; ++j) row[j] += x * b[k * bk + j * bj];
@@ -27,8 +28,9 @@ INLINE void product(int c, const double* a, int ai, int ak, const double* b, int
 }
 
 // The inverse of a symmetric positive definite matrix by Cholesky; NaN throughout when it is not one.
+template <int MOST>
 void invert(int c, const double* a, double* inverse) {
-    double l[MAX_CLASSES * MAX_CLASSES], li[MAX_CLASSES * MAX_CLASSES] = {};
+    double l[MOST * MOST], li[MOST * MOST] = {};
     for (int j = 0; j < c; ++j) {
         double d = a[j * c + j];
         for (int k = 0; k < j; ++k) d -= l[j * c + k] * l[j * c + k];
@@ -58,6 +60,71 @@ void invert(int c, const double* a, double* inverse) {
             for (int k = i; k < c; ++k) x += li[k * c + i] * li[k * c + j];
             inverse[i * c + j] = inverse[j * c + i] = x;
         }
+}
+
+// From the Gram matrix of a layer (layers.hpp) to M = (b I + r^2 G)^-1, B = r M and T = G B; what betas are multiplied by.
+// With EXACT G becomes that of H S.
+template <int MOST>
+INLINE double factors(const Problem& problem, const Member& m, int c, const float* scale, double* G, double* inverse,
+                      double* B, double* T) {
+    const double rest = 1 - m.gamma;
+    double system[MOST * MOST];
+    if (problem.coefficient == EXACT)
+        for (int i = 0; i < c; ++i)
+            for (int j = 0; j < c; ++j) G[i * c + j] *= static_cast<double>(scale[i]) * scale[j];
+    double t = 1;
+    if (problem.scale_free) {
+        double trace = 0;
+        for (int k = 0; k < c; ++k) trace += G[k * c + k];
+        t = trace > 0 ? trace / c : 1;
+    }
+    const double b = (m.beta1 + m.beta2) * t;
+    for (int k = 0; k < c * c; ++k) system[k] = rest * rest * G[k];
+    for (int k = 0; k < c; ++k) system[k * c + k] += b;
+    invert<MOST>(c, system, inverse);
+    for (int k = 0; k < c * c; ++k) B[k] = rest * inverse[k];
+    product<MOST>(c, G, c, 1, B, c, 1, T);
+    return t;
+}
+
+// From the gradients of T, before its factor r tau, and of B to that of G, with the gradient dt of what betas are multiplied
+// by as far as hops depend on it (backward.hpp); those of S are added up in ds.
+template <int MOST>
+INLINE void factors_backward(const Problem& problem, const Member& m, int c, const float* scale, double tau, double dt,
+                             const double* G, const double* inverse, double* dT, double* dB, double* ds, double* dG) {
+    const double rest = 1 - m.gamma;
+    double B[MOST * MOST], T[MOST * MOST], X[MOST * MOST], Y[MOST * MOST];
+    for (int k = 0; k < c * c; ++k) {
+        dT[k] *= rest * tau;
+        B[k] = rest * inverse[k];
+    }
+    if (problem.coefficient == EXACT)  // dB was summed with H, and V is H S
+        for (int i = 0; i < c; ++i)
+            for (int j = 0; j < c; ++j) dB[i * c + j] *= static_cast<double>(scale[i]);
+    if (problem.coefficient == RELEASED) {
+        product<MOST>(c, G, c, 1, B, c, 1, T);
+        for (int i = 0; i < c; ++i)
+            for (int j = 0; j < c; ++j) {
+                const int k = i * c + j;
+                const double si = scale[i], sj = scale[j];
+                ds[j] += dB[k] * B[k] + dT[k] * si * T[k];
+                ds[i] += dT[k] * sj * T[k];
+                dB[k] *= sj;
+                dT[k] *= si * sj;
+            }
+    }
+    product<MOST>(c, dT, c, 1, B, 1, c, dG);  // T = G B
+    product<MOST>(c, G, 1, c, dT, c, 1, X);
+    for (int k = 0; k < c * c; ++k) X[k] = rest * (X[k] + dB[k]);
+    product<MOST>(c, inverse, c, 1, X, c, 1, Y);
+    product<MOST>(c, Y, c, 1, inverse, c, 1, X);
+    for (int k = 0; k < c * c; ++k) dG[k] -= rest * rest * X[k];
+    if (problem.scale_free) {
+        double trace = 0;
+        for (int k = 0; k < c; ++k) trace += G[k * c + k];
+        for (int k = 0; k < c; ++k) dt -= (m.beta1 + m.beta2) * X[k * c + k];
+        for (int k = 0; k < c; ++k) dG[k * c + k] += trace > 0 ? dt / c : 0;
+    }
 }
 
 // ---------------------------------------------------------------------------------------------- slots of a vector

@@ -43,8 +43,8 @@ from glognn.training.devices import threads
 from glognn.training.engines.base import Engine, Members, refuse_misfit
 from glognn.training.evaluation import Evaluation
 
-MAX_CLASSES, WIDEST = LANES, 4 * LANES
-"""A member's columns must fit one vector, or without layers four of them."""
+MAX_CLASSES = 4 * LANES
+"""A member's columns must fit four vectors."""
 
 MAX_ENTRIES = 2**31 - 1
 """The library counts the entries of a matrix in 32 bits."""
@@ -397,13 +397,12 @@ def refusal_of_settings(model: ModelConfig, training: TrainingConfig, graph: Gra
     if absent := why_not():
         return absent
     read = [graph.adjacency.matrix, *([] if graph.x is None or not _of_features(model) else [graph.x])]
-    most = MAX_CLASSES if model.num_layers else WIDEST
     of_model = _refused_of_glognn(model, graph) if isinstance(model, GloGNNConfig) else ()
     reasons = (
         *of_model,
         (not _is_powers(model.words), "hops that are powers of one operator (directions 'joined')"),
         (len(model.inputs) > MAX_INPUTS, f"at most {MAX_INPUTS} inputs, not {len(model.inputs)}"),
-        (not 2 <= graph.num_classes <= most, f"2 to {most} classes, not {graph.num_classes}"),
+        (not 2 <= graph.num_classes <= MAX_CLASSES, f"2 to {MAX_CLASSES} classes, not {graph.num_classes}"),
         (training.class_weight != "none", f"class_weight 'none', not '{training.class_weight}'"),
         (training.dtype != "float32", f"float32, not {training.dtype}"),
         (any(matrix.dtype != torch.float32 for matrix in read), "float32, which this graph is not in"),
