@@ -51,6 +51,23 @@ def test_few_labels_and_large_graphs_are_not_tried(name: str, value: int, monkey
     assert settled([config_of()], graph, [0])[0].model.num_blocks == 0
 
 
+def test_trials_are_shorter_where_epochs_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, lengths = by_surroundings(), list[int]()
+
+    def train(models: Any, *args: Any, configs: list[Any], **more: Any) -> list[None]:
+        lengths.append(configs[0].epochs)
+        return [None] * len(models)
+
+    monkeypatch.setattr(settling, "train_batch", train)
+    for rows, wanted in ((4_000_000, 200), (1200 * 90, 90), (1200 * 10, 60)):
+        monkeypatch.setattr(settling, "ROWS", rows)
+        trials(graph, [0])
+        assert set(lengths) == {wanted}
+        lengths.clear()
+    trials(graph, [0], epochs=7)
+    assert set(lengths) == {7}
+
+
 def trials(graph: Graph, splits: list[int], **settings: Any) -> list[settling._Trial]:
     config = config_of(**settings)
     found = [

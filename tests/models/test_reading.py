@@ -16,7 +16,7 @@ from glognn.graph import directions
 from glognn.graph.config import GraphConfig
 from glognn.graph.graph import Graph
 from glognn.models import reading
-from glognn.models.configs import GloGNN2Config
+from glognn.models.configs import GloGNN2Config, glognn
 from glognn.models.glognn2 import GloGNN2
 from glognn.models.reading import choose_inputs, tell_ends_apart
 from tests.conftest import make_data
@@ -176,7 +176,7 @@ def test_labels_tell_the_ends_of_edges_apart() -> None:
     )
 
 
-def test_what_is_decided_and_what_else_is_offered() -> None:
+def test_what_is_decided_and_what_else_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     config = GloGNN2Config()
     assert (config.reads, config.undecided) == ("auto", config.settles)
     assert list(config.inputs) == list(OFFERED)  # as long as nothing is decided
@@ -186,6 +186,8 @@ def test_what_is_decided_and_what_else_is_offered() -> None:
     assert (direct.reads, direct.degree_weight, direct.num_layers) == ("features link degrees", 1.0, 0)
     assert (few.reads, few.num_blocks, few.block_norm, few.dropout) == ("features degrees", 3, "batch", 0.7)
     assert (deep.reads, deep.num_blocks, deep.block_norm, deep.dropout) == ("features", 12, "batch", 0.2)
+    monkeypatch.setattr(glognn, "_LARGE", by_name().num_nodes - 1)
+    assert config.offers(by_name(), 0) == [first, direct, few, replace(deep, num_blocks=4)]
     assert first.offers(by_features(), 0) == [first]
     assert set(GloGNN2(5, 2, 400).encoder.weights) == set(OFFERED)
     assert GloGNN2Config(reads="degrees features").reads == "features degrees"

@@ -34,8 +34,10 @@ logger = logging.getLogger(__name__)
 
 LARGE = 100_000
 """Nodes from which on a GPU that will train a model also has the linear look."""
-EPOCHS, PATIENCE = 200, 50
-"""Of a short training, at most."""
+EPOCHS, FEWEST_EPOCHS, PATIENCE = 200, 60, 50
+"""Of a short training, at most;"""
+ROWS = 4_000_000
+"""and as many as make nodes x epochs this, within these bounds: more would take longer than the training itself."""
 PARTS, HELD = 5, 400
 """A fifth of the training nodes is held out; where that is less than so many, several of the fifths in turn."""
 FEWEST, MOST = 250, 300_000
@@ -197,7 +199,7 @@ def _try(trials: Sequence[_Trial], graph: Graph, callbacks: Sequence[Callback]) 
         kinds: dict[object, list[_Attempt]] = {}
         for trial in trials:
             if number == 0 or (number < len(trial.offered) and 0 in trial.said):
-                config, least = _shortened(trial.offered[number]), trial.score(0) - FAR if number else 0.0
+                config, least = _shortened(trial.offered[number], graph), trial.score(0) - FAR if number else 0.0
                 attempts = [_Attempt(trial, config, trial.column(fold), least) for fold in range(trial.folds)]
                 kinds.setdefault(config.model.shape(), []).extend(attempts)
         for attempts in kinds.values():
@@ -206,8 +208,9 @@ def _try(trials: Sequence[_Trial], graph: Graph, callbacks: Sequence[Callback]) 
                 trial.hear(number, [told.get(attempt) for attempt in attempts if attempt.trial is trial])
 
 
-def _shortened(config: RunConfig) -> RunConfig:
-    epochs, patience = min(config.training.epochs, EPOCHS), min(config.training.patience, PATIENCE)
+def _shortened(config: RunConfig, graph: Graph) -> RunConfig:
+    most = min(EPOCHS, max(FEWEST_EPOCHS, ROWS // graph.num_nodes))
+    epochs, patience = min(config.training.epochs, most), min(config.training.patience, PATIENCE)
     return replace(config, training=replace(config.training, epochs=epochs, patience=patience))
 
 
