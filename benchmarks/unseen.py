@@ -1,7 +1,7 @@
 """Real graphs that nothing in the package was chosen on, made from what a Debian machine with Python has.
 
     python benchmarks/unseen.py tokens --out unseen/tokens.npz
-    python benchmarks/unseen.py characters --out unseen/characters.npz
+    python benchmarks/unseen.py characters --out unseen/characters.npz       # or functions
     apt-cache dumpavail | python benchmarks/unseen.py packages --out unseen/packages.npz       # or sizes
     python benchmarks/unseen.py verbs --out unseen/verbs.npz < data.verb          # of the package wordnet-base
     jimage extract --dir jdk --include 'regex:/java[.].*[.]class' modules       # of openjdk-17-jre-headless
@@ -15,8 +15,9 @@ the class is the section. ``sizes``: the same, and the class is in which fifth o
 ``characters``: those of Unicode below 2^16, linked to the one before, to their parts and to their other case; the class
 is the general category. ``verbs``: meanings of verbs in WordNet, linked as it links them; the class is the group of
 meanings. ``classes``: the named ones of Java's own modules and those whose names are in their code; the class is
-what they are declared as (public, final, abstract, an interface, ...). Each has three random splits: half of the nodes
-for training, a quarter each for validation and test.
+what they are declared as (public, final, abstract, an interface, ...). ``functions``: those of Python's own library and
+which others they call, by names that few have; the class is what kind of expression they return. Each has three random
+splits: half of the nodes for training, a quarter each for validation and test.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import ast
 import io
 import re
 import sys
+import sysconfig
 import tokenize
 import unicodedata
 from collections import Counter
@@ -53,6 +55,8 @@ _TEXT, _CLASS, _TWICE = 1, 7, (5, 6)
 _ENTRY = {1: 3, 3: 5, 4: 5, 5: 9, 6: 9, 7: 3, 8: 3, 9: 5, 10: 5, 11: 5, 12: 5, 15: 4, 16: 3, 17: 5, 18: 5, 19: 3, 20: 3}
 _DECLARED = {0x1: "public", 0x10: "final", 0x200: "interface", 0x400: "abstract", 0x2000: "annotation", 0x4000: "enum"}
 """Of class files: tags of entries that are text or name a class, or count twice; their bytes, without those of text."""
+_OTHER_FOLDERS = {"site-packages", "test", "tests", "idlelib", "lib2to3"}
+_FEW_NAMESAKES = 3
 _UNNAMED = re.compile(r"\$\d|-info$")
 
 
@@ -206,6 +210,38 @@ def _declared(code: bytes) -> tuple[str, str, list[str]]:
     return texts[named[this]], kind, [texts[other] for other in named.values()]
 
 
+def functions() -> Data:
+    """Letters of its name, its number of arguments, and whether it is a method are all that is known of one itself."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    files = [file for file in sorted(root.rglob("*.py")) if not _OTHER_FOLDERS & set(file.parts)]
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    owners = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    methods = {id(each) for owner in owners for each in owner.body}
+    places: dict[str, list[int]] = {}
+    for number, node in enumerate(found):
+        places.setdefault(node.name, []).append(number)
+    edges = [
+        (number, other)
+        for number, node in enumerate(found)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        for other in places.get(getattr(call.func, "attr", getattr(call.func, "id", "")), [])
+        if len(places[found[other].name]) <= _FEW_NAMESAKES
+    ]
+    letters = HashingVectorizer(analyzer="char", ngram_range=(2, 4), n_features=2**16)
+    columns = [[len(node.args.args), id(node) in methods, bool(node.decorator_list)] for node in found]
+    x = np.concatenate([_reduced(letters.transform([node.name for node in found]), 100), np.array(columns)], axis=1)
+    return _graph(x, edges, [_returned(node) for node in found])
+
+
+def _returned(node: ast.FunctionDef) -> str:
+    """The kind of expression that a function returns last, or that it yields, or nothing."""
+    kinds = [type(each.value).__name__ for each in ast.walk(node) if isinstance(each, ast.Return)]
+    yields = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node))
+    return "yields" if yields else kinds[-1] if kinds else "nothing"
+
+
 def _drawn_alike(point: int) -> bool:
     """Characters of long lists, whose names are their numbers or sounds."""
     return unicodedata.name(chr(point)).startswith(("CJK ", "HANGUL SYLLABLE", "VARIATION SELECTOR"))
@@ -213,10 +249,10 @@ def _drawn_alike(point: int) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", choices=("tokens", "characters", "packages", "sizes", "verbs", "classes"))
+    parser.add_argument("graph", choices=("tokens", "characters", "functions", "packages", "sizes", "verbs", "classes"))
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    of_python: dict[str, Callable[[], Data]] = {"tokens": tokens, "characters": characters}
+    of_python: dict[str, Callable[[], Data]] = {"tokens": tokens, "characters": characters, "functions": functions}
     of_text: dict[str, Callable[[str], Data]] = {
         "packages": packages,
         "sizes": partial(packages, sizes=True),
