@@ -28,6 +28,7 @@ from glognn.experiments.progress import Progress
 from glognn.experiments.reports import read_ensemble, read_report
 from glognn.experiments.saved import open_saved
 from glognn.experiments.turns import Prospect, Turn, at_rest, next_to_go_on, promise
+from glognn.experiments.weighing import Scales
 from glognn.metrics import Scoring
 from glognn.training.calibration import calibrated
 from tests.conftest import make_data
@@ -469,6 +470,13 @@ def test_where_splits_take_long_members_are_tried_on_some_and_the_best_trained_o
     monkeypatch.setattr(room.time, "perf_counter", lambda: 3.0 * next(looks))
     options = {"portfolio": portfolio, "folds": 5, "time_limit": 900, "out": tmp_path / "run"} | LONG
     told: list[tuple[str, str]] = []
+    weighed, weigh = list[dict[str, float]](), Scales.shares
+
+    def remembered(scales: Scales, *given: Any) -> dict[str, float]:
+        weighed.append(weigh(scales, *given))
+        return weighed[-1]
+
+    monkeypatch.setattr(Scales, "shares", remembered)
 
     class Told(Progress):
         def on_member_end(self, name: str, record: dict[str, Any]) -> None:
@@ -477,6 +485,8 @@ def test_where_splits_take_long_members_are_tried_on_some_and_the_best_trained_o
 
     record = auto(unsplit(), progress=Told(), **options).record
     assert told[:3] == [("plain", "done"), ("near", "tried"), ("links", "tried")]
+    assert weighed[0].keys() == {"plain", "near", "links"}, "those that are only tried, too"
+    assert sum(weighed[0].values()) == pytest.approx(1)
     assert record["ended"] == "the time limit of 900 s was used up"
     states = {each["name"]: each["state"] for each in record["members"]}
     assert set(states.values()) <= {"done", "tried"}
@@ -523,7 +533,7 @@ def test_a_turn_lasts_for_a_number_of_epochs_that_says_something(monkeypatch: py
 def test_the_most_promising_goes_on_and_what_is_behind_waits_for_the_turns_of_others() -> None:
     def prospect(score: float, *, seconds: float, behind: bool = False, **more: Any) -> Prospect:
         given: dict[str, Any] = {"reached": score, "affordable": True, "on_all": True, "level": False, "least": seconds}
-        given["rests"] = False
+        given |= {"rests": False, "share": 0.0}
         return Prospect(score=score, seconds=seconds, behind=behind, **given | more)
 
     best, poor = prospect(0.7, seconds=100), prospect(0.5, seconds=100, behind=True)
@@ -533,6 +543,8 @@ def test_the_most_promising_goes_on_and_what_is_behind_waits_for_the_turns_of_ot
     quick = prospect(0.65, seconds=30, behind=True, level=True)  # level with the best where it was tried
     assert next_to_go_on({"best": best, "quick": quick}, 200, others_wait=False) == "quick"
     assert next_to_go_on({"best": best, "quick": quick}, 120, others_wait=False) == "best", "there is no time for both"
+    heavy = prospect(0.6, seconds=30, behind=True, level=True, share=0.2)
+    assert next_to_go_on({"quick": quick, "heavy": heavy}, 200, others_wait=False) == "heavy", "it adds more"
     assert next_to_go_on({"quick": quick}, 200, others_wait=True) == "quick"
     assert next_to_go_on({"quick": quick}, 150, others_wait=True) is None, "it takes a fifth of the time"
     assert next_to_go_on({"best": prospect(0.7, seconds=300, affordable=False)}, 200, others_wait=False) is None

@@ -47,9 +47,7 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     if models.ndim != 3 or not models.size or models.shape[1] != len(y):
         raise InputError(f"An ensemble needs models x {len(y)} nodes x classes. Got the shape {models.shape} instead.")
     if not sampled or len(y) > FEW or len(models) == 1:
-        weights = np.zeros(len(models))
-        some = np.flatnonzero(_telling(models, y, scoring))
-        weights[some] = _select(models[some], y, scoring, by_loss=scoring.metric == "accuracy")
+        weights = shares(models, y, scoring, by_loss=scoring.metric == "accuracy")
         if scoring.metric == "accuracy" and _beaten(models, weights, y):
             return _select(models, y, scoring, by_loss=False)
         return weights
@@ -66,6 +64,14 @@ def select(probabilities: npt.NDArray[np.floating], y: Integers, scoring: Scorin
     mixed[mixed < min(LEAST, mixed.max())] = 0.0
     mixed /= mixed.sum()
     return mixed
+
+
+def shares(models: Floats, y: Integers, scoring: Scoring, *, by_loss: bool = True) -> Floats:
+    """Weights of those that tell, by log loss, which takes little time, or by the metric."""
+    weights = np.zeros(len(models))
+    some = np.flatnonzero(_telling(models, y, scoring))
+    weights[some] = _select(models[some], y, scoring, by_loss=by_loss)
+    return weights
 
 
 def _telling(models: Floats, y: Integers, scoring: Scoring) -> npt.NDArray[np.bool_]:

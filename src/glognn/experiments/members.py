@@ -77,7 +77,9 @@ that do not; and the other way round.
 WORTH_REPEATING = 0.05
 """A member is trained again with another seed if it, and those like it, have so much weight in the ensemble."""
 LEVEL = 0.01
-"""So far below the best, or as far as that one's spread, a member is level with it."""
+"""So far below the best, or as far as that one's spread, a member is level with it;"""
+WORTH_ALL = 0.1
+"""and so is one that has so much weight in an ensemble where members are tried."""
 FAR, PATIENCE_BEHIND = 0.1, 0.25
 """A member whose best scores are by so much, and beyond the spread of the best member's, below that one's is stopped
 when they have not risen for this share of its patience: it would hardly weigh in the ensemble.
@@ -252,20 +254,21 @@ class Contest:
 
     def _train_longer(self, limit: float) -> bool:
         """Go on with members that were stopped, each for as long again, and train on all splits those that were tried
-        on some and are level with the best; the most promising first. Whether there is time for others.
+        on some and are level with the best or add to it; the most promising first. Whether there is time for others.
 
         A member goes on in a folder of its own, and takes the place of what it was when it ends.
         """
         end = self._end(limit)
-        while left := self._unfinished():
+        while left := {each.member.name: each for each in self._unfinished()}:
             if (now := time.perf_counter()) > end - LEAST_SHARE * limit:
                 return False
-            found = {each.member.name: self._prospect(each, end - now) for each in left}
             others_wait = bool(self._waiting()) and not self._hopeless(limit)
+            shares = {} if others_wait or not self._in_state(TRIED) else self.scales.shares(self.members, self._common)
+            found = {name: self._prospect(each, shares.get(name, 0.0), end - now) for name, each in left.items()}
             name = next_to_go_on(found, end - now, others_wait=others_wait)
             if name is None:
                 break
-            [each] = [each for each in left if each.member.name == name]
+            each = left[name]
             trained, curves, patient = each.trained, each.curves(self.training.metric), found[name].rests
             taken, epochs = self.members[name]["seconds_to_fit"], min(map(len, curves.values()))
             waits = not each.stopped or (_rests(each, curves) and not patient)
@@ -294,10 +297,15 @@ class Contest:
             if (entry := self.members[each.member.name])["state"] == TRIED or (entry["stopped_by"] and each.stopped)
         ]
 
-    def _prospect(self, each: Entrant, left: float) -> Prospect:
-        """What a member that goes on may reach in the seconds that are left, on the splits that all are tried on."""
+    @property
+    def _common(self) -> list[int]:
+        """The splits that all members are tried on."""
+        return self.splits[: max(1, len(self.splits) // TRIED_SHARE)]
+
+    def _prospect(self, each: Entrant, share: float, left: float) -> Prospect:
+        """What a member of such a weight that goes on may reach in the seconds that are left, where all are tried."""
         curves, taken = each.curves(self.training.metric), self.members[each.member.name]["seconds_to_fit"]
-        common = self.splits[: max(1, len(self.splits) // TRIED_SHARE)]
+        common = self._common
         reached = promise({split: curves[split] for split in common}, taken if each.stopped else 0.0, left)
         known = [(self.members[name]["val"]["std"] or 0.0, name) for name in self._in_state(DONE_STATE)]
         scores = {name: statistics.fmean(self.vals[name][split] for split in common) for _, name in known}
@@ -307,13 +315,13 @@ class Contest:
         score = statistics.fmean(self.vals[each.member.name][split] for split in common)
         rests = each.stopped and _rests(each, curves)
         if not missing:
-            return Prospect(True, True, False, score, reached, taken, 0.0, behind, rests)
-        level = score >= scores[first] - max(allowed, LEVEL)
+            return Prospect(True, True, False, share, score, reached, taken, 0.0, behind, rests)
+        level = score >= scores[first] - max(allowed, LEVEL) or share >= WORTH_ALL
         best = max(curve.index(max(curve)) + 1 for curve in curves.values())
         needed = max(best / 2, 2 * FEWEST_EPOCHS) / sum(map(len, curves.values()))
         least, alike = missing * taken * min(needed, 1 / len(curves)), missing * taken / len(curves)
         on_all = level or not each.stopped
-        return Prospect(least <= left, on_all, level, score, reached, alike, least, behind, rests and not on_all)
+        return Prospect(least <= left, on_all, level, share, score, reached, alike, least, behind, rests and not on_all)
 
     @property
     def finished(self) -> int:

@@ -124,7 +124,8 @@ class Prospect:
         affordable: There is time to train it on all splits.
         on_all: It goes on on all splits, for it is level with the best or ended where it was tried; else only on those
             that it was tried on, which takes less and tells whether it comes near.
-        level: It was tried on some splits, and is level with the best.
+        level: It was tried on some splits, and is level with the best, or weighs much in an ensemble there.
+        share: That weight; 0 while others have had no turn, for it would change.
         score: What it has on the splits that all are tried on.
         reached: What it may reach there.
         seconds: What it takes to have on the other splits what it has where it was tried, or to go on as long again.
@@ -136,6 +137,7 @@ class Prospect:
     affordable: bool
     on_all: bool
     level: bool
+    share: float
     score: float
     reached: float
     seconds: float
@@ -149,7 +151,7 @@ class Prospect:
 
 def next_to_go_on(found: Mapping[str, Prospect], left: float, *, others_wait: bool) -> str | None:
     """Which member goes on, if any: the most promising; before it those that are level with the best and take no more
-    than a third of the time left, as long as there is time for both.
+    than a third of the time left, as long as there is time for both, what weighs most first.
 
     While others wait for a turn, so do those that will hardly become the best, but for the level and quick ones. Those
     at rest come when all others have ended.
@@ -169,4 +171,4 @@ def next_to_go_on(found: Mapping[str, Prospect], left: float, *, others_wait: bo
     first = max(going, key=lambda name: going[name].reached)
     longest = min(left / 3, left - going[first].least)
     soon = [name for name, each in going.items() if each.level_within(longest)]
-    return max(soon, key=lambda name: going[name].score) if soon else first
+    return max(soon, key=lambda name: (going[name].share, going[name].score)) if soon else first

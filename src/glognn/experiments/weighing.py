@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from glognn.experiments.appraisal import Appraiser, baselines_over, over_splits, spread
-from glognn.experiments.ensemble import apply, scores, select
-from glognn.experiments.entrants import DONE_STATE, read_probabilities
+from glognn.experiments.ensemble import apply, scores, select, shares
+from glognn.experiments.entrants import DONE_STATE, TRIED, read_probabilities
 from glognn.experiments.layout import MEMBERS, PROBABILITIES
 from glognn.experiments.reports import Report
 from glognn.graph.graph import Graph
@@ -143,6 +143,16 @@ class Scales:
             **self._appraised(appraised, len(done)),
         }
 
+    def shares(self, members: Mapping[str, Report], splits: Sequence[int]) -> dict[str, float]:
+        """What members weigh in an ensemble of all that are trained on some splits, by their validation nodes."""
+        found = {name: entry for name, entry in members.items() if entry["state"] in (DONE_STATE, TRIED)}
+        total = np.zeros(len(found))
+        for split in splits:
+            said, y = self._read(found, split, "val"), self.y[self.sets[split]["val"]]
+            each = self._calibrations(said, y, [entry["place"] for entry in found.values()], split)
+            total += shares(_each_calibrated(said, each), y, self.scoring) / len(splits)
+        return dict(zip(found, total.tolist(), strict=True))
+
     def _read(self, done: Mapping[str, Report], split: int, which: str) -> Floats:
         shape, nodes = (len(self.y), len(self.names)), self.sets[split][which]
         places = [self.folder / MEMBERS / entry["place"] / f"split-{split}" for entry in done.values()]
@@ -165,12 +175,7 @@ class Scales:
     def _weigh(self, found: Floats, y: Integers, places: Sequence[str], split: int | None, *, final: bool) -> Weighed:
         """Members calibrated, their weights, and what becomes of their mean."""
         training, classes = self.training, len(self.names)
-        by_rank = ranks_two(training, classes)
-        each = []
-        for place, said in zip(places, found, strict=True):
-            if (place, split) not in self.calibrations:
-                self.calibrations[place, split] = Calibration.fit("temperature", said, y, shifted=by_rank)
-            each.append(self.calibrations[place, split])
+        each = self._calibrations(found, y, places, split)
         alone = _each_calibrated(found, each)
         weights = select(alone, y, self.scoring, sampled=final)
         chosen = Weighed(each, weights, temperature(np.tensordot(weights, alone, axes=1), y))
@@ -182,6 +187,14 @@ class Scales:
         if self.rule.kind == "none" or len(np.unique(y)) < 2:
             return chosen
         return replace(chosen, threshold=choose_threshold(chosen.together(found), y, self.scoring, self.rule))
+
+    def _calibrations(self, found: Floats, y: Integers, places: Sequence[str], split: int | None) -> list[Calibration]:
+        """Those of members, fitted once."""
+        by_rank = ranks_two(self.training, len(self.names))
+        for place, said in zip(places, found, strict=True):
+            if (place, split) not in self.calibrations:
+                self.calibrations[place, split] = Calibration.fit("temperature", said, y, shifted=by_rank)
+        return [self.calibrations[place, split] for place in places]
 
     def _appraised(self, appraised: list[Report], done: int) -> Report:
         """What the record says beside scores: the baselines', of one split until the end, and then classes and what to
