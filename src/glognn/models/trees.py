@@ -42,8 +42,9 @@ from glognn.settings import configured_by
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-ROUNDS_AT_ONCE = 16
-"""Grown together, so that training rows are not put into bins for every round, and training can be stopped soon."""
+ROUNDS_AT_ONCE, TREES_AT_ONCE = 16, 128
+"""At most so many are grown together, so that training rows are not put into bins for every round, and training can be
+stopped soon."""
 _MOST_KEPT = 32
 _KEPT: OrderedDict[bytes, HistGradientBoostingClassifier] = OrderedDict()
 """What was grown last in this process, by what it was grown on: a training that goes on need not begin anew."""
@@ -327,8 +328,9 @@ class TreeBoosting:
         config = self._model.config
         rounds = min(rounds, config.num_trees)
         self._key = self._key or self._kept()
+        together = max(1, min(ROUNDS_AT_ONCE, TREES_AT_ONCE // self._model.num_slots))
         while self._grown < rounds:
-            self._grown = min(config.num_trees, self._grown + ROUNDS_AT_ONCE)
+            self._grown = min(config.num_trees, self._grown + together)
             self._fit()
             _KEPT[self._key] = self._classifier
             _KEPT.move_to_end(self._key)
