@@ -186,8 +186,9 @@ def auto(
     or a fifteenth of the limit if that is more), or when their scores hardly rise any more. Where all splits take long,
     all but the first are tried on a fifth of them. Then those that were stopped go on, and those that are level with
     the best, or weigh in an ensemble of all that were tried, are trained on all splits, what weighs most first; those
-    that hardly rise go on last. One is not started when the time left is less than a quarter of what those before it took on average, and given up when it is not enough for
-    60 epochs. One that is far behind the best so far has a quarter of its patience.
+    that hardly rise go on last. One is not started when the time left is less than a quarter of what those before it
+    took on average, and given up when it is not enough for 60 epochs. One that is far behind the best so far has a
+    quarter of its patience.
     Interrupted by Ctrl-C, it ends with the members that are finished; before the first, the interruption goes on.
 
     Args:
