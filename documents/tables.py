@@ -596,7 +596,7 @@ def auto() -> Lines:
 
 
 def unseen() -> Lines:
-    """``auto`` and models at their defaults on graphs that nothing was chosen on; the best of each in bold."""
+    """``auto`` and models at their defaults on other graphs; the best of each in bold."""
     tests: dict[str, dict[str, list[float]]] = {"auto": {}, "logistic regression": {}}
     for record in _read("results/unseen-auto.jsonl"):
         tests["auto"][record["dataset"]] = [record["test"]["mean"], record["test"]["std"]]
